@@ -1,0 +1,158 @@
+"""What an agent is: a plain record. Nothing here runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any, Literal, get_args
+
+from relevo.content import Json, checked
+from relevo.errors import InvalidAgent, NotJson
+from relevo.model.settings import Settings
+from relevo.tools.tool import Tool
+from relevo.tools.toolbox import Toolbox
+
+Effort = Literal["low", "medium", "high", "xhigh", "max"]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """
+    Caps that end a turn with what there is; safety nets, never the logic.
+
+    0 allows nothing, None is no cap. `turns` to `seconds` count since somebody last spoke, `tokens` and `cost_usd`
+    over the whole session.
+    """
+
+    turns: int | None = 100
+    """Answers of the model."""
+    tool_calls: int | None = 500
+    """Calls the model asked for."""
+    repeats: int | None = 5
+    """The same call with the same result in a row. From two before the cap on, the result says so to the model."""
+    seconds: float | None = None
+    """Wall time of work, not of waiting; checked between steps, so one step may overrun it."""
+    tokens: int | None = None
+    """Input and output, cached or not."""
+    cost_usd: Decimal | None = None
+    """US dollars. An answer of unknown price ends the turn: a cap that cannot be checked is not kept."""
+    pauses: int = 5
+    """Continuations of a server-side pause in a row."""
+    nudges: int = 1
+    """How often a cut or an empty answer is followed by a request to go on, each."""
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not value >= 0):
+                raise InvalidAgent(f"limit {name} must be 0 or more, or None for no cap, not {value!r}")
+
+    def record(self) -> dict[str, Json]:
+        """As JSON."""
+        return {
+            name: str(value) if isinstance(value := getattr(self, name), Decimal) else value for name in self.__slots__
+        }
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Json]) -> Limits:
+        """Read back; names from a newer machine are left out."""
+        known = {name: value for name, value in record.items() if name in cls.__slots__}
+        if known.get("cost_usd") is not None:
+            try:
+                known["cost_usd"] = Decimal(known["cost_usd"])
+            except InvalidOperation as error:
+                raise InvalidAgent(f"limit cost_usd is not a decimal: {known['cost_usd']!r}") from error
+        return cls(**known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """
+    Who answers: a model, what it is told, and what it can do.
+
+    Raises InvalidAgent (or InvalidTool) when it is made, never later.
+    """
+
+    name: str
+    """1 to 64 of letters, digits, `.`, `_`, `-`. A log finds its agent's code by this name."""
+    model: str
+    """A model id as the API takes it."""
+    system: str | None = None
+    """The system prompt. Part of every request and never changed within a session, so that caching works."""
+    tools: Sequence[Tool[..., Any]] = ()
+    """Offered in this order."""
+    max_tokens: int | None = None
+    """Output limit of a request; None is fit for the model and the effort. Grows when an answer is cut."""
+    effort: Effort | None = None
+    """None is the model's own default."""
+    thinking: Mapping[str, Json] | None = None
+    """The API's `thinking` object; None is what is usual for the model."""
+    stop_sequences: Sequence[str] = ()
+    betas: Sequence[str] = ()
+    """`anthropic-beta` values beyond those that the features used here need."""
+    cache: bool = True
+    """Mark the prompt for caching."""
+    limits: Limits = field(default_factory=Limits)
+    approval_seconds: float | None = None
+    """How long an approval may be given; None is for ever, 0 not at all."""
+    version: str | None = None
+    """Yours, for people; kept in the log."""
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise InvalidAgent(f"agent name {self.name!r} is not 1 to 64 of letters, digits, '.', '_', '-'")
+        if not self.model or not self.model.strip():
+            raise InvalidAgent(f"agent {self.name!r} has no model")
+        if self.system is not None and not self.system.strip():
+            raise InvalidAgent(f"agent {self.name!r} has a blank system prompt; leave it out instead")
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise InvalidAgent(f"agent {self.name!r}: max_tokens must be at least 1, not {self.max_tokens!r}")
+        if self.effort is not None and self.effort not in get_args(Effort):
+            raise InvalidAgent(f"agent {self.name!r}: unknown effort {self.effort!r}")
+        if isinstance(self.stop_sequences, str) or any(not sequence.strip() for sequence in self.stop_sequences):
+            raise InvalidAgent(f"agent {self.name!r}: stop_sequences is a list of texts that are not blank")
+        if self.approval_seconds is not None and not self.approval_seconds >= 0:
+            raise InvalidAgent(f"agent {self.name!r}: approval_seconds must be 0 or more, or None")
+        object.__setattr__(self, "tools", tuple(self.tools))
+        Toolbox(self.tools)
+
+    def record(self) -> dict[str, Json]:
+        """The agent as JSON: everything that shapes a request, and nothing that is code."""
+        record = {
+            "name": self.name,
+            "model": self.model,
+            "system": self.system,
+            "tools": [tool.definition() for tool in self.tools],
+            "max_tokens": self.max_tokens,
+            "effort": self.effort,
+            "thinking": self.thinking,
+            "stop_sequences": list(self.stop_sequences),
+            "betas": list(self.betas),
+            "cache": self.cache,
+            "limits": self.limits.record(),
+            "approval_seconds": self.approval_seconds,
+            "version": self.version,
+        }
+        try:
+            plain: dict[str, Json] = checked(record)
+        except NotJson as error:
+            raise InvalidAgent(f"agent {self.name!r}: {error}") from error
+        return plain
+
+
+def settings_of(record: Mapping[str, Json]) -> Settings:
+    """What shapes requests, as the log has it."""
+    return Settings(
+        model=record["model"],
+        system=record.get("system"),
+        tools=record.get("tools") or (),
+        effort=record.get("effort"),
+        thinking="default" if record.get("thinking") is None else record["thinking"],
+        stop_sequences=record.get("stop_sequences") or (),
+        betas=tuple(record.get("betas") or ()),
+        cache=record.get("cache", True),
+    )

@@ -1,0 +1,136 @@
+"""`relevo approvals`, `approve`, `deny`: what waits for a person, and the person's word."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from relevo.cli.options import DEFAULT_LOG, Agents, AsJson, LogPath, load_agent, opened
+from relevo.cli.render import printable, say, say_json
+from relevo.content import decode
+from relevo.errors import InvalidValue, NothingToDecide
+from relevo.harness import Harness
+from relevo.human.questions import Question
+
+CallId = Annotated[str, typer.Argument(metavar="CALL", help="The call's id, or any unmistakable part of it.")]
+By = Annotated[str | None, typer.Option("--by", help="Who decides; else the user of this machine.")]
+
+
+def approvals(log: LogPath = DEFAULT_LOG, as_json: AsJson = False) -> None:
+    """List the calls that wait for a decision."""
+    found = asyncio.run(_list(log))
+    if as_json:
+        say_json([_json(question) for question in found])
+        return
+    if not found:
+        say("nothing waits for a decision")
+    for question in found:
+        due = f"  until {question.expires_at:%Y-%m-%d %H:%M:%S}" if question.expires_at else ""
+        say(f"{question.call_id}{due}")
+        say(printable(f"    {question.tool}({json.dumps(question.input, ensure_ascii=False)})"))
+        say(printable(f"    why: {question.reason}"))
+        if question.identity:
+            say(printable(f"    for: {json.dumps(dict(question.identity), ensure_ascii=False)}"))
+        say(f"    session {question.session_id}")
+
+
+def approve(
+    call: CallId,
+    by: By = None,
+    edit: Annotated[str | None, typer.Option("--edit", metavar="JSON", help="Run it with this input instead.")] = None,
+    agent: Agents = None,
+    log: LogPath = DEFAULT_LOG,
+    as_json: AsJson = False,
+) -> None:
+    """Allow a call to run, once. `relevo wake` then carries the session on."""
+    edited = None if edit is None else _object(edit)
+    _said(asyncio.run(_decide(log, call, by, True, None, edited, agent or [])), as_json)
+
+
+def deny(
+    call: CallId,
+    by: By = None,
+    reason: Annotated[str | None, typer.Option("--reason", help="What the model is told.")] = None,
+    log: LogPath = DEFAULT_LOG,
+    as_json: AsJson = False,
+) -> None:
+    """Refuse a call. `relevo wake` then carries the session on."""
+    _said(asyncio.run(_decide(log, call, by, False, reason, None, [])), as_json)
+
+
+async def _list(log: Path) -> list[Question]:
+    async with opened(log) as harness:
+        return await _waiting(harness)
+
+
+async def _waiting(harness: Harness) -> list[Question]:
+    found: list[Question] = []
+    before: str | None = None
+    while page := await harness.sessions(limit=1000, before=before):
+        before = page[-1].id
+        for info in page:
+            # Also one that is still `running`: its process may have died after the question was written.
+            if info.stop_reason in ("requires_action", None):
+                found += await harness.session(info.id).questions()
+    return found
+
+
+async def _decide(
+    log: Path,
+    part: str,
+    by: str | None,
+    allow: bool,
+    reason: str | None,
+    edited: dict[str, Any] | None,
+    places: list[str],
+) -> dict[str, Any]:
+    approver = by or getpass.getuser()
+    async with opened(log, [load_agent(place) for place in places]) as harness:
+        session_id, call_id = await _find(harness, part)
+        session = harness.session(session_id)
+        if allow:
+            new = await session.approve(call_id, approver=approver, edited=edited)
+        else:
+            new = await session.deny(call_id, approver=approver, reason=reason)
+    result = "allow" if allow else "deny"
+    return {"session_id": session_id, "call_id": call_id, "result": result, "approver": approver, "new": new}
+
+
+async def _find(harness: Harness, part: str) -> tuple[str, str]:
+    """The call that `part` means. A whole id also finds a call that no longer waits, so that a repeat can be told."""
+    if part.startswith("sevt_") and "." in part:
+        return f"sesn_{part.removeprefix('sevt_').rpartition('_')[0]}", part
+    found = [question for question in await _waiting(harness) if part in question.call_id]
+    if not found:
+        raise NothingToDecide(f"no waiting call has {part!r} in its id; see `relevo approvals`")
+    if len(found) > 1:
+        raise InvalidValue(f"{part!r} means {len(found)} calls: {', '.join(q.call_id for q in found)}")
+    return found[0].session_id, found[0].call_id
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = decode(text)
+    except ValueError as error:
+        raise InvalidValue(f"--edit is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise InvalidValue("--edit must be a JSON object")
+    return value
+
+
+def _said(done: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        say_json(done)
+        return
+    word = "allowed" if done["result"] == "allow" else "denied"
+    say(printable(f"{word} by {done['approver']}" if done["new"] else f"was {word} already"))
+    say(f"session {done['session_id']}: relevo wake carries it on")
+
+
+def _json(question: Question) -> dict[str, Any]:
+    return {name: getattr(question, name) for name in Question.__slots__}

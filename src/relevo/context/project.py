@@ -1,0 +1,255 @@
+"""
+What the model sees: the log as messages, each encoded once.
+
+`Projection` reads events in order and only ever adds messages, so what was sent before is a byte prefix of what is
+sent later; prompt caching and preserved thinking live from that. Three rules make every prefix of every log a valid
+conversation:
+
+- An answer is held back until something follows it. An answer with calls follows when all its results are there: one
+  user message, results first, in the model's order.
+- A message that arrives while a request is under way, or while calls are open, comes after what it could not
+  influence.
+- Of a cut answer, only whole text (with its thinking) is kept, and only when it is built upon. A refused answer is not
+  kept at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+from relevo.content import Block, Call, Json, calls_of, decode, encode, text_block
+from relevo.context.validate import TOOL_NAME, TOOL_USE_ID, Validator
+from relevo.errors import InvalidRequest
+from relevo.events import (
+    Event,
+    LoopNudged,
+    ModelAnswered,
+    ModelFailed,
+    RequestStarted,
+    SessionCreated,
+    SessionUpdated,
+    ToolEnded,
+    UserMessage,
+)
+from relevo.stops import Reading, holds_back, read
+
+MAX_INPUT_BYTES = 1_000_000
+"""A call's input larger than this is shown to the model as a marker; the log keeps it whole."""
+
+
+class _Held(Enum):
+    WHOLE = "whole"
+    PAUSED = "paused"
+    CUT = "cut"
+
+
+class Projection:
+    """The messages of a session, grown event by event."""
+
+    def __init__(self) -> None:
+        self.messages: list[bytes] = []
+        """Encoded, ready to be joined. Only ever appended to, except by a reset (a change of model)."""
+        self._validator = Validator()
+        self._ids: set[str] = set()
+        self._held: list[Block] = []
+        self._held_as = _Held.WHOLE
+        self._calls: tuple[Call, ...] = ()
+        self._wire_ids: dict[str, str] = {}
+        self._results: dict[str, Mapping[str, Json]] = {}
+        self._unheard: list[list[Block]] = []
+        self._in_flight = False
+        self._holds_back = False
+        self._model: str | None = None
+
+    def apply(self, event: Event) -> None:
+        """Take the next event in."""
+        match event.body:
+            case ModelAnswered(message=message):
+                self._answered(event, message)
+            case ToolEnded() as body:
+                self._ended(body)
+            case RequestStarted():
+                self._asked()
+            case UserMessage(content=content):
+                self._unheard.append(_sayable(content))
+                if not self._in_flight and not self._calls and not self._holds_back:
+                    self._let_go()
+                    self._say_unheard()
+            case ModelFailed():
+                self._in_flight = False
+                if not self._holds_back:
+                    self._say_unheard()
+            case LoopNudged(text=text):
+                self._let_go()
+                self._add("user", [text_block(text)])
+                self._holds_back = False
+                self._say_unheard()
+            case SessionCreated(agent=agent):
+                self._model = agent.get("model")
+            case SessionUpdated(agent=agent) if agent is not None:
+                if agent.get("model") != self._model:
+                    self._model = agent.get("model")
+                    self._forget_thinking()
+            case _:
+                pass
+
+    def check(self, *, has_tools: bool) -> None:
+        """Raise InvalidRequest unless the messages may be sent now."""
+        wrong = self._validator.ready()
+        if self._validator.has_tool_blocks and not has_tools:
+            wrong.append("calls stand in the messages but no tool is defined")
+        if wrong:
+            raise InvalidRequest(tuple(wrong))
+
+    def _answered(self, event: Event, message: Mapping[str, Json]) -> None:
+        self._in_flight = False
+        reading = read(message)
+        content: Sequence[Block] = message.get("content") or []
+        self._holds_back = holds_back(message)
+        match reading:
+            case Reading.EMPTY | Reading.REFUSED:
+                self._holds_back = False
+            case Reading.CUT | Reading.CONTEXT_FULL | Reading.UNSUPPORTED:
+                self._hold(_whole_text(content), _Held.CUT)
+                self._holds_back = False
+            case Reading.PAUSED:
+                self._hold(self._wire(event, content, last=True), _Held.PAUSED)
+            case Reading.CALLS | Reading.STRAY_CALLS:
+                self._hold(self._wire(event, content), _Held.WHOLE)
+                self._calls = calls_of(content, event.id)
+                return
+            case Reading.DONE:
+                self._hold(self._wire(event, content), _Held.WHOLE)
+        if self._unheard and not self._holds_back and self._held_as is not _Held.PAUSED:
+            self._let_go()
+            self._say_unheard()
+
+    def _asked(self) -> None:
+        self._in_flight = True
+        if self._held_as is _Held.CUT:
+            self._held = []  # asked again with a larger limit: as if it had never been said
+        paused = bool(self._held) and self._held_as is _Held.PAUSED
+        self._let_go()
+        if paused:
+            self._validator.paused()
+        if not self._holds_back:
+            self._say_unheard()
+
+    def _ended(self, body: ToolEnded) -> None:
+        if all(call.id != body.tool_use_id for call in self._calls) or body.tool_use_id in self._results:
+            return
+        self._results[body.tool_use_id] = _result(self._wire_ids[body.tool_use_id], body)
+        if len(self._results) < len(self._calls):
+            return
+        results = [self._results[call.id] for call in self._calls]
+        self._calls, self._results = (), {}
+        self._let_go()
+        spoken = [] if self._holds_back else [block for blocks in self._unheard for block in blocks]
+        if not self._holds_back:
+            self._unheard = []
+        self._add("user", [*results, *spoken])
+
+    def _hold(self, content: list[Block], held_as: _Held) -> None:
+        self._held, self._held_as = content, held_as
+
+    def _let_go(self) -> None:
+        """The held answer becomes a message."""
+        if self._held:
+            self._add("assistant", self._held)
+        self._held, self._held_as = [], _Held.WHOLE
+
+    def _say_unheard(self) -> None:
+        for blocks in self._unheard:
+            self._add("user", blocks)
+        self._unheard = []
+
+    def _add(self, role: str, content: list[Any]) -> None:
+        if not content:
+            return
+        message = {"role": role, "content": content}
+        wrong = self._validator.admit(message)
+        if wrong:
+            raise InvalidRequest(tuple(wrong))
+        self.messages.append(encode(message))
+
+    def _wire(self, event: Event, content: Sequence[Block], *, last: bool = False) -> list[Block]:
+        """
+        An answer as it may be sent back: verbatim, but for what responses allow and requests forbid.
+
+        `last` is an answer that will stand last in a request; its text may not end in white space.
+        """
+        blocks: list[Block] = []
+        for index, block in enumerate(content):
+            if block.get("type") == "text" and not (block.get("text") or "").strip():
+                continue
+            blocks.append(self._call(event, index, block) if block.get("type") == "tool_use" else block)
+        if last and blocks and blocks[-1].get("type") == "text":
+            blocks[-1] = {**blocks[-1], "text": blocks[-1]["text"].rstrip()}
+        return blocks
+
+    def _call(self, event: Event, index: int, block: Block) -> Block:
+        """A call with an id, a name and an input that a request may hold; the same object when it already has."""
+        wire_id, name, given = block.get("id"), block.get("name"), block.get("input")
+        changes: dict[str, Json] = {}
+        if not isinstance(wire_id, str) or not TOOL_USE_ID.fullmatch(wire_id) or wire_id in self._ids:
+            wire_id = changes["id"] = f"toolu_{event.position}_{index}"
+        if not isinstance(name, str) or not TOOL_NAME.fullmatch(name):
+            changes["name"] = "".join(c if TOOL_NAME.fullmatch(c) else "_" for c in str(name))[:128] or "_"
+        if not isinstance(given, dict):
+            changes["input"] = {"_raw": given}
+        elif len(size := encode(given)) > MAX_INPUT_BYTES:
+            changes["input"] = {"_elided": f"an input of {len(size)} bytes; the log keeps it"}
+        self._ids.add(wire_id)
+        self._wire_ids[f"{event.id}.{index}"] = wire_id
+        return {**block, **changes} if changes else block
+
+    def _forget_thinking(self) -> None:
+        """
+        Remove whole thinking blocks from what was said before: their signatures bind them to the model that made them.
+
+        A reset: the bytes of earlier messages change. Source: preserved-thinking guide, read 2026-12-01.
+        """
+        kept: list[bytes] = []
+        for message in map(decode, self.messages):
+            content = [block for block in message["content"] if not _is_thinking(block)]
+            if content:
+                kept.append(encode({**message, "content": content}))
+        self.messages[:] = kept
+        self._held = [block for block in self._held if not _is_thinking(block)]
+
+
+def _is_thinking(block: Block) -> bool:
+    return block.get("type") in ("thinking", "redacted_thinking")
+
+
+def _sayable(content: Sequence[Block]) -> list[Block]:
+    return [block for block in content if block.get("type") != "text" or (block.get("text") or "").strip()]
+
+
+def _whole_text(content: Sequence[Block]) -> list[Block]:
+    """Of a cut answer, what may be kept: finished thinking and text, when there is any text."""
+    kept = [
+        block
+        for block in content
+        if (block.get("type") == "text" and (block.get("text") or "").strip())
+        or (block.get("type") == "thinking" and block.get("signature"))
+        or block.get("type") == "redacted_thinking"
+    ]
+    return kept if any(block.get("type") == "text" for block in kept) else []
+
+
+def _result(wire_id: str, body: ToolEnded) -> Mapping[str, Json]:
+    content: Any = body.content if isinstance(body.content, str) else _sayable(body.content)
+    if isinstance(content, str) and not content.strip():
+        content = ""
+    if body.note:
+        content = f"{content}\n\n{body.note}" if isinstance(content, str) else [*content, text_block(body.note)]
+    block: dict[str, Json] = {"type": "tool_result", "tool_use_id": wire_id}
+    if content:
+        block["content"] = content
+    if body.is_error:
+        block["is_error"] = True
+        block.setdefault("content", "(no message)")  # an error without content is refused
+    return block

@@ -1,0 +1,208 @@
+"""
+The one object a program holds. Parts are joined here and only here.
+
+A `Harness` keeps no session in memory: everything it answers, it reads from the log. A `Session` is an id with verbs.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from relevo.agent import Agent, Limits, settings_of
+from relevo.clock import Clock, RealClock
+from relevo.content import Message, checked
+from relevo.errors import InvalidAgent
+from relevo.events import SessionCreated
+from relevo.log.log import Log, SessionInfo
+from relevo.loop.journal import Journal
+from relevo.loop.perform import Parts
+from relevo.loop.run import run as run_loop
+from relevo.model.capabilities import default_max_tokens, max_output
+from relevo.model.model import Model, Watch
+from relevo.model.retry import DEFAULT_POLICY, RetryPolicy
+from relevo.outcome import Outcome
+from relevo.session import Session
+from relevo.state import State, fold_all
+from relevo.tools.toolbox import Toolbox
+
+logger = logging.getLogger("relevo")
+
+
+class Harness:
+    """
+    Agents, a log and a way to the model.
+
+    `log` is a `Log`, or the path of a SQLite file, made when it is not there. `model` is how the model is reached; None
+    reads the SDK's environment variables (`ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`, ...) at the first request.
+    Use it as an async context manager, or close it.
+    """
+
+    def __init__(
+        self,
+        log: Log | str | Path,
+        *,
+        agents: Iterable[Agent] = (),
+        model: Model | None = None,
+        clock: Clock | None = None,
+        retry: RetryPolicy = DEFAULT_POLICY,
+        worker: str | None = None,
+    ) -> None:
+        self.clock: Clock = clock or RealClock()
+        self.log = _log(log)
+        self._agents: dict[str, Agent] = {}
+        self._model = model
+        self._retry = retry
+        self._worker = worker or f"{socket.gethostname()}:{os.getpid()}"
+        for agent in agents:
+            self.add(agent)
+
+    def add(self, agent: Agent) -> None:
+        """Make an agent known. Raises InvalidAgent when another of that name is known."""
+        known = self._agents.setdefault(agent.name, agent)
+        if known is not agent:
+            raise InvalidAgent(f"two agents are named {agent.name!r}")
+
+    async def start(
+        self,
+        agent: Agent | str,
+        *,
+        identity: Mapping[str, Any] | None = None,
+        title: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        session_id: str | None = None,
+    ) -> Session:
+        """
+        Begin a session. Nothing is asked yet.
+
+        `identity` is who the session is for, as your channel authenticated them; tools and gates read it, the model
+        cannot set it. With a `session_id` of your own, beginning twice raises LogMoved instead of making two.
+        """
+        if isinstance(agent, Agent):
+            self.add(agent)
+        else:
+            agent = self._agent(agent)
+        session_id = session_id or new_session_id(self.clock)
+        created = SessionCreated(
+            agent=agent.record(),
+            identity=checked(dict(identity or {})),
+            title=title,
+            metadata=checked(dict(metadata or {})),
+        )
+        await self.log.append(session_id, [created], expected=0, at=self.clock.now())
+        return self.session(session_id)
+
+    def session(self, session_id: str) -> Session:
+        """The session with this id. Nothing is read before a verb is used."""
+        return Session(session_id, log=self.log, clock=self.clock, wake=self._woken, tools=self._tools)
+
+    async def sessions(self, *, limit: int = 100, before: str | None = None) -> list[SessionInfo]:
+        """The newest sessions first; `before` is the last id of the page before."""
+        return await self.log.sessions(limit=limit, before=before)
+
+    async def run(
+        self,
+        agent: Agent | str,
+        message: Message,
+        *,
+        identity: Mapping[str, Any] | None = None,
+        watch: Watch | None = None,
+    ) -> Outcome:
+        """Begin a session, say something, and drive it until it rests."""
+        session = await self.start(agent, identity=identity)
+        return await session.run(message, watch=watch)
+
+    async def wake(self, session_id: str, *, watch: Watch | None = None) -> Outcome | None:
+        """
+        Carry a session on from wherever it stopped, on this machine or another; return how its turn ended.
+
+        None when nothing was ever asked. Harmless when nothing is owed.
+
+        Raises:
+            SessionNotFound: no such session.
+            InvalidAgent: this program does not know the session's agent.
+            LeaseLost: another process woke it later and goes on with it.
+        """
+        before = await self._state(session_id)
+        agent = self._agent(str(before.agent.get("name")))
+        if dict(before.agent) != agent.record():
+            # The log's word stands: other bytes would break caching and preserved thinking.
+            logger.warning(
+                "the agent's code differs from the session's record; the record is used",
+                extra={"action": "wake", "session_id": session_id, "agent": agent.name},
+            )
+        journal = await Journal.open(self.log, session_id, self.clock)
+        return await run_loop(journal, self._parts(agent, journal.state, watch), worker=self._worker)
+
+    async def close(self) -> None:
+        """Let go of the log and of connections. Closing twice is fine."""
+        if self._model is not None:
+            await self._model.close()
+        await self.log.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def _agent(self, name: str) -> Agent:
+        agent = self._agents.get(name)
+        if agent is None:
+            known = ", ".join(sorted(self._agents)) or "none"
+            raise InvalidAgent(f"this program knows no agent {name!r} (known: {known})")
+        return agent
+
+    async def _woken(self, session_id: str, watch: Watch | None) -> Outcome | None:
+        return await self.wake(session_id, watch=watch)
+
+    def _tools(self, state: State) -> Toolbox | None:
+        agent = self._agents.get(str(state.agent.get("name")))
+        return None if agent is None else Toolbox(agent.tools)
+
+    def _parts(self, agent: Agent, state: State, watch: Watch | None) -> Parts:
+        record = state.agent
+        model = str(record["model"])
+        if self._model is None:
+            from relevo.model.client import DirectModel
+
+            self._model = DirectModel(clock=self.clock)
+        return Parts(
+            model=self._model,
+            toolbox=Toolbox(agent.tools),
+            clock=self.clock,
+            settings=settings_of(record),
+            limits=Limits.of_record(record.get("limits") or {}),
+            first_limit=record.get("max_tokens") or default_max_tokens(model, record.get("effort")),
+            largest_limit=max_output(model),
+            retry=self._retry,
+            watch=watch,
+        )
+
+    async def _state(self, session_id: str) -> State:
+        return fold_all(State(session_id=session_id), await self.log.read(session_id))
+
+
+_CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def new_session_id(clock: Clock) -> str:
+    """`sesn_` and 26 characters: 10 of milliseconds, so that ids sort by age, and 16 at random."""
+    number = (int(clock.now().timestamp() * 1000) << 80) | secrets.randbits(80)
+    return "sesn_" + "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -5, -5))
+
+
+def _log(log: Log | str | Path) -> Log:
+    if isinstance(log, str | Path):
+        from relevo.log.sqlite import SqliteLog
+
+        return SqliteLog(log)
+    return log

@@ -1,0 +1,184 @@
+"""
+May this call run? Judged from the log, never from memory.
+
+`judge` is a pure function of the call, its tool and the state, so its answer is the same after a wake, on another
+machine, in another process. It judges ordinary calls, calls a person has decided about, and calls that were begun by a
+process that is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from relevo.content import Json, sha256
+from relevo.errors import Category, Outcome, ToolError
+from relevo.state import OpenCall, State, Status
+from relevo.tools.context import ToolContext
+from relevo.tools.effects import Recovery, after_crash
+from relevo.tools.requires import Requires
+from relevo.tools.tool import Tool
+from relevo.tools.toolbox import Toolbox
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Run it."""
+
+    call: OpenCall
+    tool: Tool[..., Any]
+    input: Json
+    """Validated; edited if a person edited it."""
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask the tool by key what became of it, then finish or run it."""
+
+    call: OpenCall
+    tool: Tool[..., Any]
+    input: Json
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Suspend:
+    """It must wait; `until` says for what."""
+
+    call: OpenCall
+    until: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Answer it with an error; do not run it."""
+
+    call: OpenCall
+    error: ToolError
+
+
+Action = Start | Ask | Suspend | Refuse
+
+
+def judge(call: OpenCall, toolbox: Toolbox, state: State, context: ToolContext, *, now: datetime) -> Action:
+    """Say what is to be done with an open call. Anything doubtful asks a person or refuses; nothing fails open."""
+    if call.refused is not None:
+        return _refuse(call, f"Not executed: {call.refused}.", category="validation", code="not_called")
+    try:
+        tool = toolbox.find(call.call.name)
+    except ToolError as error:
+        if call.status is Status.STARTED:
+            return _unknown(call, "this program no longer has the tool, so it cannot be asked")
+        return Refuse(call, error)
+    if call.status is Status.STARTED and call.started is not None:
+        return _after_crash(call, tool)
+    return _judge_new(call, tool, toolbox, state, context, now=now)
+
+
+def _after_crash(call: OpenCall, tool: Tool[..., Any]) -> Action:
+    assert call.started is not None
+    given, attempt = call.started.input, call.started.attempt + 1
+    match after_crash(tool.effect, has_reconcile=tool.reconcile is not None):
+        case Recovery.RERUN:
+            return Start(call, tool, given, attempt)
+        case Recovery.ASK:
+            return Ask(call, tool, given, attempt)
+        case Recovery.NEVER:
+            return _unknown(call, "it was interrupted while it ran, and it is never repeated by itself")
+
+
+def _judge_new(
+    call: OpenCall, tool: Tool[..., Any], toolbox: Toolbox, state: State, context: ToolContext, *, now: datetime
+) -> Action:
+    decision = call.decision
+    if decision is not None and decision.result == "deny":
+        why = f": {decision.deny_message}" if decision.deny_message else "."
+        return _refuse(call, f"Not executed: a person denied it{why}", category="permission", code="denied")
+    if decision is not None and decision.input_sha256 != sha256(call.call.input):
+        return _refuse(
+            call, "Not executed: it was approved for another input.", category="permission", code="not_this_input"
+        )
+    given = decision.input if decision is not None and decision.input is not None else call.call.input
+    try:
+        arguments = tool.validate(given)
+    except ToolError as error:
+        return Refuse(call, error)
+    for requirement in tool.requires:
+        found = [fact.data for fact in state.results(requirement.tool)]
+        if not requirement.satisfied_by(given, found):
+            return _missing(call, requirement)
+    if decision is None:
+        reason = tool.approval_reason(arguments, context)
+        if reason is not None:
+            return _needs_approval(call, reason, state, now)
+    if not tool.parallel:
+        before = _effect_before(call, toolbox, state)
+        if before is not None:
+            return Suspend(call, {"type": "order", "after": before})
+    return Start(call, tool, given, 1)
+
+
+def _missing(call: OpenCall, requirement: Requires) -> Refuse:
+    """Says which call must come first, and about what."""
+    fields = ", ".join(f"{field} (as {path} of its result)" for field, path in requirement.bound)
+    about = f" for the same {fields}" if fields else ""
+    return _refuse(
+        call,
+        f"Not executed: {call.call.name} needs a successful {requirement.tool} first{about}. "
+        f"Call {requirement.tool}, read its result, then call {call.call.name} again.",
+        category="business",
+        code="prerequisite_missing",
+    )
+
+
+def _needs_approval(call: OpenCall, reason: str, state: State, now: datetime) -> Action:
+    if call.until is not None and call.until.get("type") == "approval":
+        # It waited already and comes back undecided: only its time can have run out.
+        return _refuse(
+            call, "Not executed: nobody approved it in time.", category="permission", code="approval_expired"
+        )
+    seconds = state.agent.get("approval_seconds")
+    until = {
+        "type": "approval",
+        "reason": reason,
+        "input_sha256": sha256(call.call.input),
+        "expires_at": None if seconds is None else (now + timedelta(seconds=seconds)).isoformat(),
+    }
+    return Suspend(call, until)
+
+
+def _effect_before(call: OpenCall, toolbox: Toolbox, state: State) -> str | None:
+    """An effect that the model asked for earlier in the same answer and that still waits: order is kept."""
+    for other in state.open.values():
+        if other.call.id == call.call.id:
+            return None
+        tool = toolbox.get(other.call.name)
+        if other.status is Status.WAITING and tool is not None and not tool.parallel:
+            return other.call.id
+    return None
+
+
+def _unknown(call: OpenCall, why: str) -> Refuse:
+    name = call.call.name
+    return _refuse(
+        call,
+        f"The outcome of {name} is unknown: {why}. It may or may not have taken effect. "
+        "Check the actual state with another tool, or ask a person, before you rely on it or try again.",
+        category="internal",
+        code="outcome_unknown",
+        outcome="unknown",
+    )
+
+
+def _refuse(
+    call: OpenCall, message: str, *, category: Category, code: str, outcome: Outcome = "not_executed"
+) -> Refuse:
+    return Refuse(call, ToolError(message, category=category, code=code, outcome=outcome))
+
+
+def unknown_outcome(call: OpenCall, why: str) -> ToolError:
+    """What the model reads when nobody can say whether a call took effect."""
+    return _unknown(call, why).error

@@ -1,0 +1,71 @@
+"""
+One session in the hands of one process: what the log means so far, and the only way to add to it.
+
+The journal keeps the fold and the projection in step with the log. When somebody else appended first (a person spoke,
+or decided), it reads what came and appends after that: a result that exists is written wherever the log is now.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from relevo.clock import Clock
+from relevo.context.project import Projection
+from relevo.errors import LogMoved
+from relevo.events import Body, Event
+from relevo.log.log import Lease, Log
+from relevo.state import State, fold
+
+
+class Journal:
+    """Append-and-fold for the holder of a lease. Not shared between processes; safe between tasks of one loop."""
+
+    def __init__(self, log: Log, lease: Lease, clock: Clock) -> None:
+        self._log = log
+        self._clock = clock
+        self._writing = asyncio.Lock()  # keeps appends of parallel tools in one order
+        self.lease = lease
+        self.state = State(session_id=lease.session_id)
+        self.projection = Projection()
+
+    @classmethod
+    async def open(cls, log: Log, session_id: str, clock: Clock) -> Journal:
+        """Claim the session and read it up. Raises SessionNotFound."""
+        lease = await log.claim(session_id)
+        journal = cls(log, lease, clock)
+        await journal._catch_up()
+        return journal
+
+    async def append(self, *bodies: Body, flush: bool = False) -> None:
+        """
+        Write `bodies` at the end of the log, whatever came before them.
+
+        Raises LeaseLost when another process has taken over; then nothing was written and this one must stop.
+        """
+        async with self._writing:
+            while True:
+                at = self._clock.now()
+                try:
+                    head = await self._log.append(
+                        self.lease.session_id,
+                        bodies,
+                        expected=self.state.position,
+                        at=at,
+                        epoch=self.lease.epoch,
+                        flush=flush,
+                    )
+                except LogMoved:
+                    await self._catch_up()
+                    continue
+                break
+            first = head - len(bodies) + 1
+            self._take_in(Event(self.lease.session_id, first + n, at, body) for n, body in enumerate(bodies))
+
+    async def _catch_up(self) -> None:
+        self._take_in(await self._log.read(self.lease.session_id, after=self.state.position))
+
+    def _take_in(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self.state = fold(self.state, event)
+            self.projection.apply(event)

@@ -1,0 +1,264 @@
+"""
+Does what was decided, and writes down what happened.
+
+The order around every side effect is: the intent in the log, then the effect, then its end in the log. At whatever
+line this process dies, the next one knows what may have happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import random
+
+from relevo.agent import Limits
+from relevo.clock import Clock
+from relevo.content import Call, Json
+from relevo.errors import InvalidRequest, ModelError, ToolError
+from relevo.events import Body, ModelAnswered, ModelFailed, RequestStarted, ToolEnded, ToolStarted, ToolWaiting
+from relevo.human.gate import Action, Ask, Refuse, Start, Suspend, judge, unknown_outcome
+from relevo.loop.decide import AskModel
+from relevo.loop.journal import Journal
+from relevo.loop.repeats import note_for
+from relevo.model.model import Model, Watch
+from relevo.model.prices import cost
+from relevo.model.request import build
+from relevo.model.retry import DEFAULT_POLICY, RetryPolicy, wait_before
+from relevo.model.settings import Settings
+from relevo.state import OpenCall, Status
+from relevo.tools.context import ToolContext
+from relevo.tools.effects import idempotency_key
+from relevo.tools.endings import Done, Failed, NotDone, Returned, Unclear, Waiting, failed
+from relevo.tools.pipeline import reconcile, run
+from relevo.tools.result import ending_of
+from relevo.tools.toolbox import Toolbox
+
+MAX_BODY_BYTES = 32 * 1024 * 1024
+"""The API refuses a larger request with 413. Source: API errors page, read 2026-12-01."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a run is done with. The log is in the journal; everything here may differ from process to process."""
+
+    model: Model
+    toolbox: Toolbox
+    clock: Clock
+    settings: Settings
+    limits: Limits
+    first_limit: int
+    """`max_tokens` of an ordinary request."""
+    largest_limit: int
+    """The most the model can be given."""
+    retry: RetryPolicy = DEFAULT_POLICY
+    dice: Callable[[], float] = field(default=random)
+    """A number in [0, 1), for jitter."""
+    watch: Watch | None = None
+    """Sees raw stream events, for live display."""
+
+
+async def ask(journal: Journal, parts: Parts, step: AskModel) -> None:
+    """Make one attempt at the next answer, and write down what came of it."""
+    clock = parts.clock
+    if step.not_before is not None:
+        await clock.sleep((step.not_before - clock.now()).total_seconds())
+    attempt = journal.state.failures + 1
+    await journal.append(RequestStarted(model=parts.settings.model, max_tokens=step.max_tokens, attempt=attempt))
+    journal.projection.check(has_tools=bool(parts.settings.tools))
+    request = build(parts.settings, journal.projection.messages, max_tokens=step.max_tokens)
+    if len(request.head) + sum(map(len, request.messages)) > MAX_BODY_BYTES:
+        raise InvalidRequest((f"the request is over {MAX_BODY_BYTES} bytes",))
+    try:
+        answer = await parts.model.ask(request, watch=parts.watch)
+    except ModelError as error:
+        await journal.append(_failure(journal, parts, error, attempt))
+        return
+    price = cost(answer.message.get("usage"), str(answer.message.get("model") or parts.settings.model))
+    await journal.append(
+        ModelAnswered(
+            message=answer.message,
+            request_id=answer.request_id,
+            malformed=sorted(answer.malformed),
+            cost_usd=None if price is None else str(price),
+            seconds=answer.seconds,
+            first_token_seconds=answer.first_token_seconds,
+        )
+    )
+
+
+def _failure(journal: Journal, parts: Parts, error: ModelError, attempt: int) -> ModelFailed:
+    since = journal.state.failing_since
+    elapsed = 0.0 if since is None else (parts.clock.now() - since).total_seconds()
+    return ModelFailed(
+        error={
+            "type": error.type,
+            "message": error.message,
+            "status": error.status,
+            "code": error.code,
+            "request_id": error.request_id,
+            "retry_after": error.retry_after,
+        },
+        retry_in_seconds=wait_before(error, attempt=attempt, elapsed=elapsed, random=parts.dice(), policy=parts.retry),
+        usage=error.usage,
+    )
+
+
+async def run_tools(journal: Journal, parts: Parts, calls: Sequence[OpenCall]) -> None:
+    """Judge and run calls: reads together, effects alone and in the model's order."""
+    for batch in batches(calls, parts.toolbox):
+        actions = [
+            judge(call, parts.toolbox, journal.state, context(journal, call, call.call.input), now=parts.clock.now())
+            for call in batch
+        ]
+        await _act(journal, parts, actions)
+
+
+def batches(calls: Sequence[OpenCall], toolbox: Toolbox) -> Iterable[list[OpenCall]]:
+    """Calls that may run side by side, in order. A call that requires another's result comes after it."""
+    batch: list[OpenCall] = []
+    for call in calls:
+        tool = toolbox.get(call.call.name)
+        alone = tool is not None and not tool.parallel
+        needs = {requirement.tool for requirement in tool.requires} if tool is not None else set()
+        if batch and (alone or needs & {other.call.name for other in batch}):
+            yield batch
+            batch = []
+        batch.append(call)
+        if alone:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+async def _act(journal: Journal, parts: Parts, actions: Sequence[Action]) -> None:
+    settled: list[Body] = []
+    starts: list[Start] = []
+    for action in actions:
+        match action:
+            case Refuse(call, error):
+                settled.append(_end(journal, parts, call.call, failed(error)))
+            case Suspend(call, until):
+                settled.append(_wait(call.call, until, call.call.input))
+            case Ask():
+                body = await _ask_tool(journal, parts, action)
+                if isinstance(body, Start):
+                    starts.append(body)
+                else:
+                    settled.append(body)
+            case Start():
+                starts.append(action)
+    effects = any(start.tool.effect != "read" for start in starts)
+    # The intent survives a power cut before an effect begins; a read may be lost and repeated.
+    bodies = [*settled, *(_started(journal, start) for start in starts)]
+    if bodies:
+        await journal.append(*bodies, flush=effects)
+    if len(starts) == 1:
+        await _run(journal, parts, starts[0])
+    elif starts:
+        async with asyncio.TaskGroup() as group:
+            for start in starts:
+                group.create_task(_run(journal, parts, start))
+
+
+def context(journal: Journal, call: OpenCall, given: object, attempt: int = 1) -> ToolContext:
+    """What a tool may know about its call."""
+    state = journal.state
+    return ToolContext(
+        session_id=state.session_id,
+        call_id=call.call.id,
+        tool_use_id=call.call.tool_use_id,
+        tool=call.call.name,
+        key=idempotency_key(state.session_id, call.call.id, call.call.name, given),
+        attempt=attempt,
+        identity=state.identity,
+        metadata=state.metadata,
+        epoch=journal.lease.epoch,
+    )
+
+
+def _started(journal: Journal, start: Start) -> ToolStarted:
+    return ToolStarted(
+        tool_use_id=start.call.call.id,
+        name=start.tool.name,
+        input=start.input,
+        effect=start.tool.effect,
+        key=context(journal, start.call, start.input).key,
+        attempt=start.attempt,
+    )
+
+
+async def _run(journal: Journal, parts: Parts, start: Start) -> None:
+    began = parts.clock.monotonic()
+    ending = await run(
+        start.tool,
+        start.tool.validate(start.input),
+        context(journal, start.call, start.input, start.attempt),
+        parts.clock,
+    )
+    seconds = parts.clock.monotonic() - began
+    if isinstance(ending, Waiting):
+        await journal.append(_wait(start.call.call, ending.until, start.input))
+        return
+    await journal.append(_end(journal, parts, start.call.call, ending, given=start.input, seconds=seconds))
+
+
+async def _ask_tool(journal: Journal, parts: Parts, action: Ask) -> Start | Body:
+    """What became of a call begun by a process that is gone: its end, or another start."""
+    answer = await reconcile(
+        action.tool,
+        action.tool.validate(action.input),
+        context(journal, action.call, action.input, action.attempt),
+        parts.clock,
+    )
+    match answer:
+        case Done(value):
+            ending = ending_of(value, tool=action.tool.name, max_chars=action.tool.max_result_chars)
+            if isinstance(ending, Waiting):
+                return _wait(action.call.call, ending.until, action.input)
+            return _end(journal, parts, action.call.call, ending, given=action.input)
+        case NotDone():
+            return Start(action.call, action.tool, action.input, action.attempt)
+        case Unclear(why):
+            error = unknown_outcome(action.call, why or "the tool itself cannot tell")
+            return _end(journal, parts, action.call.call, failed(error))
+
+
+async def close_calls(journal: Journal, parts: Parts, calls: Sequence[OpenCall], why: str) -> None:
+    """Answer calls without running them; of one that may have begun, the truth: nobody knows."""
+    bodies: list[Body] = []
+    for call in calls:
+        if call.status is Status.STARTED:
+            error = unknown_outcome(call, "it was interrupted while it ran")
+        else:
+            error = ToolError(why, category="permission", code="not_executed", outcome="not_executed")
+        bodies.append(_end(journal, parts, call.call, failed(error)))
+    await journal.append(*bodies)
+
+
+def _wait(call: Call, until: Mapping[str, Json], given: Json) -> ToolWaiting:
+    return ToolWaiting(tool_use_id=call.id, name=call.name, input=given, until=until)
+
+
+def _end(
+    journal: Journal,
+    parts: Parts,
+    call: Call,
+    ending: Returned | Failed,
+    *,
+    given: object = None,
+    seconds: float | None = None,
+) -> ToolEnded:
+    is_error = isinstance(ending, Failed)
+    return ToolEnded(
+        tool_use_id=call.id,
+        name=call.name,
+        content=ending.content,
+        note=note_for(journal.state, call, ending.content, is_error=is_error, cap=parts.limits.repeats),
+        is_error=is_error,
+        error=ending.record() if isinstance(ending, Failed) else None,
+        data=ending.data if isinstance(ending, Returned) else None,
+        input=given,
+        seconds=seconds,
+    )

@@ -1,0 +1,168 @@
+"""
+One session, from outside: an id with verbs.
+
+Nothing here drives a session but `run`, and that only calls the harness. The other verbs append what a person did, from
+any process, whether or not somebody else is driving.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from typing import Any, Literal
+
+from relevo.agent import Agent
+from relevo.clock import Clock
+from relevo.content import Json, Message, user_content
+from relevo.errors import InvalidAgent, InvalidMessage, LogMoved
+from relevo.events import Body, Event, SessionUpdated, ToolConfirmation, UserInterrupt, UserMessage
+from relevo.human.questions import Question, decide_about, questions
+from relevo.log.log import Log
+from relevo.model.model import Watch
+from relevo.outcome import Outcome
+from relevo.state import State, fold_all
+from relevo.tools.toolbox import Toolbox
+
+Wake = Callable[[str, Watch | None], Awaitable[Outcome | None]]
+Tools = Callable[[State], Toolbox | None]
+"""The tools of a session's agent, None when this program does not know the agent."""
+
+
+class Session:
+    """An id with verbs. Any number of them, in any number of processes, may stand for the same session."""
+
+    def __init__(self, session_id: str, *, log: Log, clock: Clock, wake: Wake, tools: Tools) -> None:
+        self.id = session_id
+        self._log = log
+        self._clock = clock
+        self._wake = wake
+        self._tools = tools
+
+    async def say(self, message: Message) -> int:
+        """
+        Add a message; return its position. Nothing is asked before the session is run or woken.
+
+        While a turn is under way the message waits and is heard at the next request.
+
+        Raises:
+            InvalidMessage: it says nothing, or holds a block that a user message may not.
+            SessionNotFound: no such session.
+        """
+        content = user_content(message)
+        while True:
+            state = await self.state()
+            try:
+                return await self._add(UserMessage(content=content), state)
+            except LogMoved:
+                continue
+
+    async def run(self, message: Message | None = None, *, watch: Watch | None = None) -> Outcome:
+        """
+        Say something, if given, and drive the session until it rests.
+
+        Raises as `say` and `Harness.wake` do, and InvalidMessage when there never was a message.
+        """
+        if message is not None:
+            await self.say(message)
+        outcome = await self._wake(self.id, watch)
+        if outcome is None:
+            raise InvalidMessage(f"nothing was said in session {self.id!r} yet")
+        return outcome
+
+    async def state(self) -> State:
+        """What the log means now."""
+        return fold_all(State(session_id=self.id), await self.events())
+
+    async def events(self, *, after: int = 0, kinds: Collection[str] | None = None) -> list[Event]:
+        """What happened, in order."""
+        return await self._log.read(self.id, after=after, kinds=kinds)
+
+    def follow(self, *, after: int = 0) -> AsyncIterator[Event]:
+        """What happened and what will, each event once, in order."""
+        return self._log.follow(self.id, after=after)
+
+    async def questions(self) -> tuple[Question, ...]:
+        """The calls that wait for a person."""
+        return questions(await self.state())
+
+    async def approve(self, call_id: str, *, approver: str, edited: Mapping[str, Any] | None = None) -> bool:
+        """
+        Allow a waiting call to run, once, as proposed or with an `edited` input; return False if it was so already.
+
+        The session goes on when it is woken, by any process.
+
+        Raises:
+            NothingToDecide, AlreadyDecided, DecisionExpired: see there.
+            ToolError: the edited input is not valid for the tool (checked here when this program has the tool).
+        """
+        return await self._decide(call_id, "allow", approver, None, edited)
+
+    async def deny(self, call_id: str, *, approver: str, reason: str | None = None) -> bool:
+        """Refuse a waiting call; the model reads `reason`. Returns and raises as `approve` does."""
+        return await self._decide(call_id, "deny", approver, reason, None)
+
+    async def interrupt(self, reason: str | None = None) -> None:
+        """Ask whoever drives the session to stop at the next safe point; open calls are answered, not run."""
+        while True:
+            try:
+                await self._add(UserInterrupt(reason=reason), await self.state())
+            except LogMoved:
+                continue
+            return
+
+    async def update(self, agent: Agent) -> None:
+        """
+        Use another record of the agent from here on: model, system, tools.
+
+        A change of what stands before the messages costs the prompt cache; a change of model also drops the thinking
+        that the old model signed. Raises InvalidAgent while calls are open: a turn is finished as it was begun.
+        """
+        while True:
+            state = await self.state()
+            if state.open or state.in_flight:
+                raise InvalidAgent(f"session {self.id!r} is in the middle of a turn; update it when it rests")
+            try:
+                await self._add(SessionUpdated(agent=agent.record()), state)
+            except LogMoved:
+                continue
+            return
+
+    async def _decide(
+        self,
+        call_id: str,
+        result: Literal["allow", "deny"],
+        approver: str,
+        message: str | None,
+        edited: Mapping[str, Any] | None,
+    ) -> bool:
+        while True:
+            events = await self.events()
+            state = fold_all(State(session_id=self.id), events)
+            earlier = {e.body.tool_use_id: e.body for e in events if isinstance(e.body, ToolConfirmation)}
+            body = decide_about(
+                state,
+                call_id,
+                result=result,
+                approver=approver,
+                now=self._clock.now(),
+                message=message,
+                edited=edited,
+                decided=earlier.get,
+                validate=_validator(self._tools(state)),
+            )
+            if body is None:
+                return False
+            try:
+                await self._add(body, state)
+            except LogMoved:
+                continue
+            return True
+
+    async def _add(self, body: Body, state: State) -> int:
+        return await self._log.append(self.id, [body], expected=state.position, at=self._clock.now())
+
+
+def _validator(toolbox: Toolbox | None) -> Callable[[str, Json], object] | None:
+    if toolbox is None:
+        return None
+    tools = toolbox
+    return lambda name, given: tools.find(name).validate(given)

@@ -26,7 +26,7 @@ real-model: $(STAMP)
 	@$(BIN)/python -m examples.real_model $(REAL_MODEL)
 
 docs: $(STAMP)
-	@$(BIN)/python -m docs.draw
+	@$(BIN)/python docs/draw.py
 
 $(STAMP): pyproject.toml
 ifneq ($(UV),)

@@ -18,7 +18,7 @@ from typing import Any, Self
 from relevo.agent import Agent, Limits, settings_of
 from relevo.clock import Clock, RealClock
 from relevo.content import Message, checked
-from relevo.errors import InvalidAgent
+from relevo.errors import InvalidAgent, LogCorrupt
 from relevo.events import SessionCreated
 from relevo.log.log import Log, SessionInfo
 from relevo.loop.journal import Journal
@@ -29,7 +29,7 @@ from relevo.model.model import Model, Watch
 from relevo.model.retry import DEFAULT_POLICY, RetryPolicy
 from relevo.outcome import Outcome
 from relevo.session import Session
-from relevo.state import State, fold_all
+from relevo.state import State
 from relevo.tools.toolbox import Toolbox
 
 logger = logging.getLogger("relevo")
@@ -129,15 +129,15 @@ class Harness:
             InvalidAgent: this program does not know the session's agent.
             LeaseLost: another process woke it later and goes on with it.
         """
-        before = await self._state(session_id)
-        agent = self._agent(str(before.agent.get("name")))
-        if dict(before.agent) != agent.record():
+        agent = self._agent(await self._agent_name(session_id))
+        journal = await Journal.open(self.log, session_id, self.clock)
+        if dict(journal.state.agent) != agent.record():
             # The log's word stands: other bytes would break caching and preserved thinking.
             logger.warning(
-                "the agent's code differs from the session's record; the record is used",
-                extra={"action": "wake", "session_id": session_id, "agent": agent.name},
+                "action=wake.drift session=%s agent=%s the agent's code differs from the record; the record is used",
+                session_id,
+                agent.name,
             )
-        journal = await Journal.open(self.log, session_id, self.clock)
         return await run_loop(journal, self._parts(agent, journal.state, watch), worker=self._worker)
 
     async def close(self) -> None:
@@ -187,8 +187,12 @@ class Harness:
             watch=watch,
         )
 
-    async def _state(self, session_id: str) -> State:
-        return fold_all(State(session_id=session_id), await self.log.read(session_id))
+    async def _agent_name(self, session_id: str) -> str:
+        """Read before the session is claimed: who cannot run it must not take it from somebody who can."""
+        (created,) = await self.log.read(session_id, until=1)
+        if not isinstance(created.body, SessionCreated):
+            raise LogCorrupt(f"session {session_id!r} does not begin with {SessionCreated.kind}")
+        return str(created.body.agent.get("name"))
 
 
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -17,9 +17,10 @@ from relevo.errors import InvalidAgent, InvalidMessage, LogMoved
 from relevo.events import Body, Event, SessionUpdated, ToolConfirmation, UserInterrupt, UserMessage
 from relevo.human.questions import Question, decide_about, questions
 from relevo.log.log import Log
+from relevo.loop.snapshot import replay
 from relevo.model.model import Watch
 from relevo.outcome import Outcome
-from relevo.state import State, fold_all
+from relevo.state import State
 from relevo.tools.toolbox import Toolbox
 
 Wake = Callable[[str, Watch | None], Awaitable[Outcome | None]]
@@ -47,13 +48,7 @@ class Session:
             InvalidMessage: it says nothing, or holds a block that a user message may not.
             SessionNotFound: no such session.
         """
-        content = user_content(message)
-        while True:
-            state = await self.state()
-            try:
-                return await self._add(UserMessage(content=content), state)
-            except LogMoved:
-                continue
+        return await self._speak(UserMessage(content=user_content(message)))
 
     async def run(self, message: Message | None = None, *, watch: Watch | None = None) -> Outcome:
         """
@@ -70,7 +65,8 @@ class Session:
 
     async def state(self) -> State:
         """What the log means now."""
-        return fold_all(State(session_id=self.id), await self.events())
+        state, _, _ = await replay(self._log, self.id)
+        return state
 
     async def events(self, *, after: int = 0, kinds: Collection[str] | None = None) -> list[Event]:
         """What happened, in order."""
@@ -102,12 +98,7 @@ class Session:
 
     async def interrupt(self, reason: str | None = None) -> None:
         """Ask whoever drives the session to stop at the next safe point; open calls are answered, not run."""
-        while True:
-            try:
-                await self._add(UserInterrupt(reason=reason), await self.state())
-            except LogMoved:
-                continue
-            return
+        await self._speak(UserInterrupt(reason=reason))
 
     async def update(self, agent: Agent) -> None:
         """
@@ -118,6 +109,8 @@ class Session:
         """
         while True:
             state = await self.state()
+            if agent.name != state.agent.get("name"):
+                raise InvalidAgent(f"session {self.id!r} is of agent {state.agent.get('name')!r}, not {agent.name!r}")
             if state.open or state.in_flight:
                 raise InvalidAgent(f"session {self.id!r} is in the middle of a turn; update it when it rests")
             try:
@@ -135,9 +128,9 @@ class Session:
         edited: Mapping[str, Any] | None,
     ) -> bool:
         while True:
-            events = await self.events()
-            state = fold_all(State(session_id=self.id), events)
-            earlier = {e.body.tool_use_id: e.body for e in events if isinstance(e.body, ToolConfirmation)}
+            state = await self.state()
+            decisions = [event.body for event in await self.events(kinds={ToolConfirmation.kind})]
+            earlier = {body.tool_use_id: body for body in decisions if isinstance(body, ToolConfirmation)}
             body = decide_about(
                 state,
                 call_id,
@@ -156,6 +149,15 @@ class Session:
             except LogMoved:
                 continue
             return True
+
+    async def _speak(self, body: Body) -> int:
+        """Append wherever the log is: what a person says depends on nothing that came before."""
+        expected = 1
+        while True:
+            try:
+                return await self._log.append(self.id, [body], expected=expected, at=self._clock.now())
+            except LogMoved as moved:
+                expected = moved.actual
 
     async def _add(self, body: Body, state: State) -> int:
         return await self._log.append(self.id, [body], expected=state.position, at=self._clock.now())

@@ -15,7 +15,8 @@ conversation:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -35,33 +36,51 @@ from relevo.events import (
 )
 from relevo.stops import Reading, holds_back, read
 
+PROJECTION_VERSION = 1
+"""Changes whenever the same events give other messages; older snapshots are then thrown away."""
+
 MAX_INPUT_BYTES = 1_000_000
 """A call's input larger than this is shown to the model as a marker; the log keeps it whole."""
 
 
-class _Held(Enum):
+class Held(Enum):
+    """What kind of answer waits for something to follow it."""
+
     WHOLE = "whole"
     PAUSED = "paused"
     CUT = "cut"
 
 
+@dataclass(slots=True)
+class Memory:
+    """What a projection must remember besides its messages."""
+
+    validator: Validator = field(default_factory=Validator)
+    ids: set[str] = field(default_factory=set)
+    """Every id of a call that stands in a message."""
+    held: list[Block] = field(default_factory=list)
+    """The newest answer, until something follows it."""
+    held_as: Held = Held.WHOLE
+    calls: tuple[Call, ...] = ()
+    """The open round."""
+    wire_ids: dict[str, str] = field(default_factory=dict)
+    """Of the open round: our id of a call -> the id in the messages."""
+    results: dict[str, Mapping[str, Json]] = field(default_factory=dict)
+    """Of the open round, by our id."""
+    unheard: list[list[Block]] = field(default_factory=list)
+    """Messages that wait for the round, or the request under way, to end."""
+    in_flight: bool = False
+    holds_back: bool = False
+    model: str | None = None
+
+
 class Projection:
     """The messages of a session, grown event by event."""
 
-    def __init__(self) -> None:
-        self.messages: list[bytes] = []
+    def __init__(self, memory: Memory | None = None, messages: Iterable[bytes] = ()) -> None:
+        self.messages = list(messages)
         """Encoded, ready to be joined. Only ever appended to, except by a reset (a change of model)."""
-        self._validator = Validator()
-        self._ids: set[str] = set()
-        self._held: list[Block] = []
-        self._held_as = _Held.WHOLE
-        self._calls: tuple[Call, ...] = ()
-        self._wire_ids: dict[str, str] = {}
-        self._results: dict[str, Mapping[str, Json]] = {}
-        self._unheard: list[list[Block]] = []
-        self._in_flight = False
-        self._holds_back = False
-        self._model: str | None = None
+        self.memory = memory or Memory()
 
     def apply(self, event: Event) -> None:
         """Take the next event in."""
@@ -73,103 +92,103 @@ class Projection:
             case RequestStarted():
                 self._asked()
             case UserMessage(content=content):
-                self._unheard.append(_sayable(content))
-                if not self._in_flight and not self._calls and not self._holds_back:
+                self.memory.unheard.append(_sayable(content))
+                if not self.memory.in_flight and not self.memory.calls and not self.memory.holds_back:
                     self._let_go()
                     self._say_unheard()
             case ModelFailed():
-                self._in_flight = False
-                if not self._holds_back:
+                self.memory.in_flight = False
+                if not self.memory.holds_back:
                     self._say_unheard()
             case LoopNudged(text=text):
                 self._let_go()
                 self._add("user", [text_block(text)])
-                self._holds_back = False
+                self.memory.holds_back = False
                 self._say_unheard()
             case SessionCreated(agent=agent):
-                self._model = agent.get("model")
+                self.memory.model = agent.get("model")
             case SessionUpdated(agent=agent) if agent is not None:
-                if agent.get("model") != self._model:
-                    self._model = agent.get("model")
+                if agent.get("model") != self.memory.model:
+                    self.memory.model = agent.get("model")
                     self._forget_thinking()
             case _:
                 pass
 
     def check(self, *, has_tools: bool) -> None:
         """Raise InvalidRequest unless the messages may be sent now."""
-        wrong = self._validator.ready()
-        if self._validator.has_tool_blocks and not has_tools:
+        wrong = self.memory.validator.ready()
+        if self.memory.validator.tool_blocks and not has_tools:
             wrong.append("calls stand in the messages but no tool is defined")
         if wrong:
             raise InvalidRequest(tuple(wrong))
 
     def _answered(self, event: Event, message: Mapping[str, Json]) -> None:
-        self._in_flight = False
+        self.memory.in_flight = False
         reading = read(message)
         content: Sequence[Block] = message.get("content") or []
-        self._holds_back = holds_back(message)
+        self.memory.holds_back = holds_back(message)
         match reading:
             case Reading.EMPTY | Reading.REFUSED:
-                self._holds_back = False
+                self.memory.holds_back = False
             case Reading.CUT | Reading.CONTEXT_FULL | Reading.UNSUPPORTED:
-                self._hold(_whole_text(content), _Held.CUT)
-                self._holds_back = False
+                self._hold(_whole_text(content), Held.CUT)
+                self.memory.holds_back = False
             case Reading.PAUSED:
-                self._hold(self._wire(event, content, last=True), _Held.PAUSED)
+                self._hold(self._wire(event, content, last=True), Held.PAUSED)
             case Reading.CALLS | Reading.STRAY_CALLS:
-                self._hold(self._wire(event, content), _Held.WHOLE)
-                self._calls = calls_of(content, event.id)
+                self._hold(self._wire(event, content), Held.WHOLE)
+                self.memory.calls = calls_of(content, event.id)
                 return
             case Reading.DONE:
-                self._hold(self._wire(event, content), _Held.WHOLE)
-        if self._unheard and not self._holds_back and self._held_as is not _Held.PAUSED:
+                self._hold(self._wire(event, content), Held.WHOLE)
+        if self.memory.unheard and not self.memory.holds_back and self.memory.held_as is not Held.PAUSED:
             self._let_go()
             self._say_unheard()
 
     def _asked(self) -> None:
-        self._in_flight = True
-        if self._held_as is _Held.CUT:
-            self._held = []  # asked again with a larger limit: as if it had never been said
-        paused = bool(self._held) and self._held_as is _Held.PAUSED
+        self.memory.in_flight = True
+        if self.memory.held_as is Held.CUT:
+            self.memory.held = []  # asked again with a larger limit: as if it had never been said
+        paused = bool(self.memory.held) and self.memory.held_as is Held.PAUSED
         self._let_go()
         if paused:
-            self._validator.paused()
-        if not self._holds_back:
+            self.memory.validator.server_open = True
+        if not self.memory.holds_back:
             self._say_unheard()
 
     def _ended(self, body: ToolEnded) -> None:
-        if all(call.id != body.tool_use_id for call in self._calls) or body.tool_use_id in self._results:
+        if all(call.id != body.tool_use_id for call in self.memory.calls) or body.tool_use_id in self.memory.results:
             return
-        self._results[body.tool_use_id] = _result(self._wire_ids[body.tool_use_id], body)
-        if len(self._results) < len(self._calls):
+        self.memory.results[body.tool_use_id] = _result(self.memory.wire_ids[body.tool_use_id], body)
+        if len(self.memory.results) < len(self.memory.calls):
             return
-        results = [self._results[call.id] for call in self._calls]
-        self._calls, self._results = (), {}
+        results = [self.memory.results[call.id] for call in self.memory.calls]
+        self.memory.calls, self.memory.results, self.memory.wire_ids = (), {}, {}
         self._let_go()
-        spoken = [] if self._holds_back else [block for blocks in self._unheard for block in blocks]
-        if not self._holds_back:
-            self._unheard = []
+        spoken = [] if self.memory.holds_back else [block for blocks in self.memory.unheard for block in blocks]
+        if not self.memory.holds_back:
+            self.memory.unheard = []
         self._add("user", [*results, *spoken])
 
-    def _hold(self, content: list[Block], held_as: _Held) -> None:
-        self._held, self._held_as = content, held_as
+    def _hold(self, content: list[Block], held_as: Held) -> None:
+        self.memory.held, self.memory.held_as = content, held_as
 
     def _let_go(self) -> None:
         """The held answer becomes a message."""
-        if self._held:
-            self._add("assistant", self._held)
-        self._held, self._held_as = [], _Held.WHOLE
+        if self.memory.held:
+            self._add("assistant", self.memory.held)
+        self.memory.held, self.memory.held_as = [], Held.WHOLE
 
     def _say_unheard(self) -> None:
-        for blocks in self._unheard:
+        for blocks in self.memory.unheard:
             self._add("user", blocks)
-        self._unheard = []
+        self.memory.unheard = []
 
     def _add(self, role: str, content: list[Any]) -> None:
         if not content:
             return
         message = {"role": role, "content": content}
-        wrong = self._validator.admit(message)
+        wrong = self.memory.validator.admit(message)
         if wrong:
             raise InvalidRequest(tuple(wrong))
         self.messages.append(encode(message))
@@ -193,7 +212,7 @@ class Projection:
         """A call with an id, a name and an input that a request may hold; the same object when it already has."""
         wire_id, name, given = block.get("id"), block.get("name"), block.get("input")
         changes: dict[str, Json] = {}
-        if not isinstance(wire_id, str) or not TOOL_USE_ID.fullmatch(wire_id) or wire_id in self._ids:
+        if not isinstance(wire_id, str) or not TOOL_USE_ID.fullmatch(wire_id) or wire_id in self.memory.ids:
             wire_id = changes["id"] = f"toolu_{event.position}_{index}"
         if not isinstance(name, str) or not TOOL_NAME.fullmatch(name):
             changes["name"] = "".join(c if TOOL_NAME.fullmatch(c) else "_" for c in str(name))[:128] or "_"
@@ -201,8 +220,8 @@ class Projection:
             changes["input"] = {"_raw": given}
         elif len(size := encode(given)) > MAX_INPUT_BYTES:
             changes["input"] = {"_elided": f"an input of {len(size)} bytes; the log keeps it"}
-        self._ids.add(wire_id)
-        self._wire_ids[f"{event.id}.{index}"] = wire_id
+        self.memory.ids.add(wire_id)
+        self.memory.wire_ids[f"{event.id}.{index}"] = wire_id
         return {**block, **changes} if changes else block
 
     def _forget_thinking(self) -> None:
@@ -217,7 +236,7 @@ class Projection:
             if content:
                 kept.append(encode({**message, "content": content}))
         self.messages[:] = kept
-        self._held = [block for block in self._held if not _is_thinking(block)]
+        self.memory.held = [block for block in self.memory.held if not _is_thinking(block)]
 
 
 def _is_thinking(block: Block) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from relevo.content import Block, Json
@@ -28,18 +29,19 @@ _USER_ONLY = frozenset({"tool_result", "image", "document"})
 _IN_RESULT = frozenset({"text", "image", "document", "search_result", "tool_reference", "browser_state"})
 
 
+@dataclass(slots=True)
 class Validator:
     """Reads messages in order and names every rule that the next one would break."""
 
-    def __init__(self) -> None:
-        self._seen: set[str] = set()
-        self._owed: list[str] = []
-        """Calls of the newest assistant turn that have no result yet."""
-        self._last_role = ""
-        self._answering = False
-        """The present user turn began with results."""
-        self._tool_blocks = False
-        self._server_open = False
+    seen: set[str] = field(default_factory=set)
+    """Ids of calls."""
+    owed: list[str] = field(default_factory=list)
+    """Calls of the newest assistant turn that have no result yet."""
+    last_role: str = ""
+    tool_blocks: bool = False
+    """Whether any message holds a call or a result; then the request must define tools."""
+    server_open: bool = False
+    """Whether the newest assistant message is a paused turn, which may stand last."""
 
     def admit(self, message: Mapping[str, Json]) -> list[str]:
         """Take the next message in; return what is wrong with it, nothing when it is fine."""
@@ -48,7 +50,7 @@ class Validator:
         wrong: list[str] = []
         if role not in ("user", "assistant"):
             return [f"role {role!r} is neither user nor assistant"]
-        if not self._last_role and role != "user":
+        if not self.last_role and role != "user":
             wrong.append("the first message must be the user's")
         blocks: Sequence[Block] = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
         if not blocks:
@@ -59,48 +61,39 @@ class Validator:
             wrong += self._user(blocks)
         for block in blocks:
             wrong += _text(block)
-        self._last_role = role
+        self.last_role = role
         return wrong
 
     def ready(self) -> list[str]:
         """What is wrong with sending now what was admitted."""
-        if not self._last_role:
+        if not self.last_role:
             return ["there is no message"]
-        if self._owed:
-            return [f"calls without a result: {', '.join(self._owed)}"]
-        if self._last_role == "assistant" and not self._server_open:
+        if self.owed:
+            return [f"calls without a result: {', '.join(self.owed)}"]
+        if self.last_role == "assistant" and not self.server_open:
             return ["the last message must be the user's"]
         return []
 
-    @property
-    def has_tool_blocks(self) -> bool:
-        """Whether any message holds a call or a result; then the request must define tools."""
-        return self._tool_blocks
-
-    def paused(self) -> None:
-        """The newest assistant message is a paused turn, which may stand last."""
-        self._server_open = True
-
     def _assistant(self, blocks: Sequence[Block]) -> list[str]:
-        wrong = [f"calls without a result: {', '.join(self._owed)}"] if self._owed else []
-        if self._last_role != "assistant":
-            self._owed = []
-        self._answering = self._server_open = False
+        wrong = [f"calls without a result: {', '.join(self.owed)}"] if self.owed else []
+        if self.last_role != "assistant":
+            self.owed = []
+        self.server_open = False
         for block in blocks:
             kind = block.get("type")
             if kind in _USER_ONLY:
                 wrong.append(f"a {kind} block in an assistant message")
             if kind != "tool_use":
                 continue
-            self._tool_blocks = True
+            self.tool_blocks = True
             call_id, name = block.get("id"), block.get("name")
             if not isinstance(call_id, str) or not TOOL_USE_ID.fullmatch(call_id):
                 wrong.append(f"tool_use id {call_id!r} is not of the allowed form")
-            elif call_id in self._seen:
+            elif call_id in self.seen:
                 wrong.append(f"tool_use id {call_id!r} stands twice")
             else:
-                self._seen.add(call_id)
-                self._owed.append(call_id)
+                self.seen.add(call_id)
+                self.owed.append(call_id)
             if not isinstance(name, str) or not TOOL_NAME.fullmatch(name):
                 wrong.append(f"tool_use name {name!r} is not of the allowed form")
             if not isinstance(block.get("input"), dict):
@@ -109,22 +102,18 @@ class Validator:
 
     def _user(self, blocks: Sequence[Block]) -> list[str]:
         wrong: list[str] = []
-        if self._last_role != "user":
-            self._answering = bool(self._owed)
-        results = 0
         for block in blocks:
             kind = block.get("type")
             if kind in _ASSISTANT_ONLY:
                 wrong.append(f"a {kind} block in a user message")
             if kind != "tool_result":
-                if self._owed:
-                    wrong.append(f"a {kind} block before the results of {', '.join(self._owed)}")
+                if self.owed:
+                    wrong.append(f"a {kind} block before the results of {', '.join(self.owed)}")
                 continue
-            self._tool_blocks = True
-            results += 1
+            self.tool_blocks = True
             call_id = block.get("tool_use_id")
-            if call_id in self._owed:
-                self._owed.remove(call_id)
+            if call_id in self.owed:
+                self.owed.remove(call_id)
             else:
                 wrong.append(f"a result for {call_id!r}, which nobody asked for here")
             content: Any = block.get("content")
@@ -132,9 +121,9 @@ class Validator:
                 if part.get("type") not in _IN_RESULT:
                     wrong.append(f"a {part.get('type')} block in a tool result")
                 wrong += _text(part)
-        if self._owed:
-            wrong.append(f"calls without a result: {', '.join(self._owed)}")
-        self._server_open = False
+        if self.owed:
+            wrong.append(f"calls without a result: {', '.join(self.owed)}")
+        self.server_open = False
         return wrong
 
 

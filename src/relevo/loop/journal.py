@@ -15,27 +15,30 @@ from relevo.context.project import Projection
 from relevo.errors import LogMoved
 from relevo.events import Body, Event
 from relevo.log.log import Lease, Log
+from relevo.loop.snapshot import due, replay, save
 from relevo.state import State, fold
 
 
 class Journal:
     """Append-and-fold for the holder of a lease. Not shared between processes; safe between tasks of one loop."""
 
-    def __init__(self, log: Log, lease: Lease, clock: Clock) -> None:
+    def __init__(
+        self, log: Log, lease: Lease, clock: Clock, state: State, projection: Projection, *, saved: int = 0
+    ) -> None:
         self._log = log
         self._clock = clock
         self._writing = asyncio.Lock()  # keeps appends of parallel tools in one order
+        self._saved = saved
         self.lease = lease
-        self.state = State(session_id=lease.session_id)
-        self.projection = Projection()
+        self.state = state
+        self.projection = projection
 
     @classmethod
     async def open(cls, log: Log, session_id: str, clock: Clock) -> Journal:
         """Claim the session and read it up. Raises SessionNotFound."""
         lease = await log.claim(session_id)
-        journal = cls(log, lease, clock)
-        await journal._catch_up()
-        return journal
+        state, projection, saved = await replay(log, session_id)
+        return cls(log, lease, clock, state, projection, saved=saved)
 
     async def append(self, *bodies: Body, flush: bool = False) -> None:
         """
@@ -61,6 +64,12 @@ class Journal:
                 break
             first = head - len(bodies) + 1
             self._take_in(Event(self.lease.session_id, first + n, at, body) for n, body in enumerate(bodies))
+
+    async def save(self) -> None:
+        """Put a snapshot away, if the log has grown enough since the last."""
+        if due(self.state.position, self._saved):
+            await self._log.save_snapshot(self.lease.session_id, save(self.state, self.projection))
+            self._saved = self.state.position
 
     async def _catch_up(self) -> None:
         self._take_in(await self._log.read(self.lease.session_id, after=self.state.position))

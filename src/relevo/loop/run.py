@@ -7,14 +7,11 @@ dies between any two lines leaves a session that the next one carries on.
 
 from __future__ import annotations
 
-from relevo.errors import LeaseLost
 from relevo.events import LoopNudged, SessionIdle, SessionRunning
 from relevo.loop.decide import AskModel, CloseCalls, Nothing, Nudge, Rest, RunTools, decide
 from relevo.loop.journal import Journal
 from relevo.loop.perform import Parts, ask, close_calls, run_tools
 from relevo.outcome import Outcome, to_wire
-
-__all__ = ["LeaseLost", "run"]
 
 
 async def run(journal: Journal, parts: Parts, *, worker: str = "") -> Outcome | None:
@@ -50,3 +47,4 @@ async def run(journal: Journal, parts: Parts, *, worker: str = "") -> Outcome | 
                 await journal.append(LoopNudged(reason=reason, text=text))
             case Rest(outcome):
                 await journal.append(SessionIdle(stop_reason=to_wire(outcome)))
+                await journal.save()

@@ -1,0 +1,1 @@
+"""Measurements: one question per file, ratios in one run. `make bench` answers all of them."""

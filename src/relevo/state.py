@@ -9,11 +9,11 @@ other may go on. The state holds nothing that grows with the history but `facts`
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from relevo.content import Call, Json, calls_of, sha256, text_of
 from relevo.events import (
@@ -49,6 +49,17 @@ FOLD_VERSION = 1
 """Changes whenever `fold` gives an event another meaning; older snapshots are then thrown away."""
 
 
+T = TypeVar("T")
+
+
+def replace(value: T, **changes: Any) -> T:
+    """`dataclasses.replace` for classes that check nothing: eight times as fast, on the path of every event."""
+    copy: T = object.__new__(type(value))
+    copy.__dict__.update(value.__dict__)
+    copy.__dict__.update(changes)
+    return copy
+
+
 class Status(Enum):
     """How far an open call has come."""
 
@@ -62,7 +73,7 @@ class Status(Enum):
     """Its effect may have begun. Seen at a wake, it means: begun by a process that is gone."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OpenCall:
     """A call the model waits for."""
 
@@ -89,7 +100,7 @@ class Fact:
     """The fact before it, so that the newest comes first and the tail is shared."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Turn:
     """Counters since somebody last spoke."""
 
@@ -105,13 +116,15 @@ class Turn:
     """By reason."""
     repeats: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """Call (name and input) -> its last result's hash, and how often in a row that call gave it."""
+    repeated: int = 0
+    """The most that any call gave the same result in a row."""
     texts: tuple[str, ...] = ()
     """Partial texts that the model was asked to continue."""
     text: str = ""
     """The newest text of this turn."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Totals:
     """Counters over the whole log. Every request counts, also one whose answer was thrown away."""
 
@@ -131,7 +144,7 @@ class Totals:
         return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class State:
     """What a log means now."""
 
@@ -365,8 +378,13 @@ def _ended(state: State, event: Event, body: ToolEnded) -> State:
     call = state.open[body.tool_use_id].call
     name, result = call_hash(call), result_hash(body.content, is_error=body.is_error)
     last, count = state.turn.repeats.get(name, ("", 0))
-    repeats = {**state.turn.repeats, name: (result, count + 1 if result == last else 1)}
-    return _settled(replace(state, open=still, facts=facts, turn=replace(state.turn, repeats=repeats)))
+    count = count + 1 if result == last else 1
+    turn = replace(
+        state.turn,
+        repeats={**state.turn.repeats, name: (result, count)},
+        repeated=max(state.turn.repeated, count),
+    )
+    return _settled(replace(state, open=still, facts=facts, turn=turn))
 
 
 def call_hash(call: Call) -> str:

@@ -11,7 +11,7 @@ import typer
 
 from relevo.cli.exits import Stopped, outcome_code
 from relevo.cli.options import DEFAULT_LOG, AsJson, BaseUrl, LogPath, load_agent, opened, pairs
-from relevo.cli.render import outcome_json, say, say_json
+from relevo.cli.render import outcome_json, say_json
 from relevo.cli.wake import explain, live
 
 
@@ -53,5 +53,4 @@ async def _run(
             say_json(outcome_json(session.id, outcome))
         else:
             explain(session.id, outcome)
-            say()
         return outcome_code(outcome)

@@ -129,12 +129,11 @@ def limit_reached(state: State, limits: Limits, now: datetime) -> Limit | None:
     """The first cap that forbids going on, None when there is none."""
     turn, totals = state.turn, state.totals
     elapsed = (now - turn.began_at).total_seconds() if turn.began_at else 0.0
-    repeats = max((count for _, count in turn.repeats.values()), default=0)
     if _over(turn.answers, limits.turns):
         return "turns"
     if limits.tool_calls is not None and turn.tool_calls > limits.tool_calls:
         return "tool_calls"
-    if repeats and _over(repeats, limits.repeats):
+    if turn.repeated and _over(turn.repeated, limits.repeats):
         return "repeats"
     if _over(elapsed, limits.seconds):
         return "seconds"

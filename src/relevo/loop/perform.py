@@ -170,12 +170,16 @@ def context(journal: Journal, call: OpenCall, given: object, attempt: int = 1) -
         call_id=call.call.id,
         tool_use_id=call.call.tool_use_id,
         tool=call.call.name,
-        key=idempotency_key(state.session_id, call.call.id, call.call.name, given),
+        key=_key(journal, call, given),
         attempt=attempt,
         identity=state.identity,
         metadata=state.metadata,
         epoch=journal.lease.epoch,
     )
+
+
+def _key(journal: Journal, call: OpenCall, given: Json) -> str:
+    return idempotency_key(journal.state.session_id, call.call.id, call.call.name, given)
 
 
 def _started(journal: Journal, start: Start) -> ToolStarted:
@@ -184,7 +188,7 @@ def _started(journal: Journal, start: Start) -> ToolStarted:
         name=start.tool.name,
         input=start.input,
         effect=start.tool.effect,
-        key=context(journal, start.call, start.input).key,
+        key=_key(journal, start.call, start.input),
         attempt=start.attempt,
     )
 

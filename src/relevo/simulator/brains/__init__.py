@@ -1,0 +1,3 @@
+"""The brains that ship with the simulator."""
+
+from __future__ import annotations

@@ -193,10 +193,10 @@ class ToolError(RelevoError):
             raise InvalidValue(f"unknown outcome {outcome!r}; one of {', '.join(get_args(Outcome))}")
         super().__init__(message)
         self.message = message
-        self.category = category
+        self.category: Category = category
         self.retryable = retryable
         self.code = code
-        self.outcome = outcome
+        self.outcome: Outcome = outcome
         self.partial = partial
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from relevo.events import Body, Event
 
@@ -121,4 +122,31 @@ class Log(Protocol):
 
     async def close(self) -> None:
         """Let go of files and followers. Using the log afterwards raises LogClosed; closing twice is fine."""
+        ...
+
+
+class Transaction(Protocol):
+    """Writes of a program's own in the log's database, and events, stored together or not at all."""
+
+    async def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
+        """Run one statement of the program's own; return its rows, all of them."""
+        ...
+
+    async def append(self, bodies: Sequence[Body]) -> int:
+        """Add events after those there are; return the new last position. Stored when the block ends well."""
+        ...
+
+
+@runtime_checkable
+class TransactionalLog(Log, Protocol):
+    """A log whose database can hold a program's own tables: what a `transactional` tool needs."""
+
+    def transaction(
+        self, session_id: str, *, expected: int, at: datetime, epoch: int | None = None
+    ) -> AbstractAsyncContextManager[Transaction]:
+        """
+        A block whose writes and events are stored together when it ends well, and not at all when it raises.
+
+        Nobody else can append to the log meanwhile: keep it short. Raises LogMoved and LeaseLost before it begins.
+        """
         ...

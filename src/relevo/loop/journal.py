@@ -8,13 +8,14 @@ or decided), it reads what came and appends after that: a result that exists is 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from relevo.clock import Clock
 from relevo.context.project import Projection
 from relevo.errors import LogMoved
 from relevo.events import Body, Event
-from relevo.log.log import Lease, Log
+from relevo.log.log import Lease, Log, Transaction, TransactionalLog
 from relevo.loop.snapshot import due, replay, save
 from relevo.state import State, fold
 
@@ -59,11 +60,36 @@ class Journal:
                         flush=flush,
                     )
                 except LogMoved:
-                    await self._catch_up()
+                    await self.catch_up()
                     continue
                 break
             first = head - len(bodies) + 1
             self._take_in(Event(self.lease.session_id, first + n, at, body) for n, body in enumerate(bodies))
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction | None]:
+        """
+        A block whose writes in the log's database, and whose events, are stored together or not at all.
+
+        None when this log offers none. Raises LeaseLost before it begins.
+        """
+        if not isinstance(self._log, TransactionalLog):
+            yield None
+            return
+        async with self._writing:
+            async with AsyncExitStack() as stack:
+                yield await self._begun(self._log, stack)
+            await self.catch_up()
+
+    async def _begun(self, log: TransactionalLog, stack: AsyncExitStack) -> Transaction:
+        while True:
+            begin = log.transaction(
+                self.lease.session_id, expected=self.state.position, at=self._clock.now(), epoch=self.lease.epoch
+            )
+            try:
+                return await stack.enter_async_context(begin)
+            except LogMoved:
+                await self.catch_up()
 
     async def save(self) -> None:
         """Put a snapshot away, if the log has grown enough since the last."""
@@ -71,7 +97,8 @@ class Journal:
             await self._log.save_snapshot(self.lease.session_id, save(self.state, self.projection))
             self._saved = self.state.position
 
-    async def _catch_up(self) -> None:
+    async def catch_up(self) -> None:
+        """Read what others appended."""
         self._take_in(await self._log.read(self.lease.session_id, after=self.state.position))
 
     def _take_in(self, events: Iterable[Event]) -> None:

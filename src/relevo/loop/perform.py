@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import random
+from typing import Any
 
 from relevo.agent import Limits
 from relevo.clock import Clock
-from relevo.content import Call, Json
-from relevo.errors import InvalidRequest, ModelError, ToolError
+from relevo.content import Call, Json, encode
+from relevo.errors import ModelError, ToolError
 from relevo.events import Body, ModelAnswered, ModelFailed, RequestStarted, ToolEnded, ToolStarted, ToolWaiting
 from relevo.human.gate import Action, Ask, Refuse, Start, Suspend, judge, unknown_outcome
 from relevo.loop.decide import AskModel
@@ -23,13 +24,13 @@ from relevo.loop.journal import Journal
 from relevo.loop.repeats import note_for
 from relevo.model.model import Model, Watch
 from relevo.model.prices import cost
-from relevo.model.request import build
+from relevo.model.request import Request, build
 from relevo.model.retry import DEFAULT_POLICY, RetryPolicy, wait_before
 from relevo.model.settings import Settings
 from relevo.state import OpenCall, Status
 from relevo.tools.context import ToolContext
 from relevo.tools.effects import idempotency_key
-from relevo.tools.endings import Done, Failed, NotDone, Returned, Unclear, Waiting, failed
+from relevo.tools.endings import Done, Ending, Failed, NotDone, Returned, Unclear, Waiting, failed
 from relevo.tools.pipeline import reconcile, run
 from relevo.tools.result import ending_of
 from relevo.tools.toolbox import Toolbox
@@ -59,18 +60,16 @@ class Parts:
 
 
 async def ask(journal: Journal, parts: Parts, step: AskModel) -> None:
-    """Make one attempt at the next answer, and write down what came of it."""
+    """Make one attempt at the next answer, and write down what came of it; before its time, only wait for that."""
     clock = parts.clock
-    if step.not_before is not None:
+    if step.not_before is not None and step.not_before > clock.now():
         await clock.sleep((step.not_before - clock.now()).total_seconds())
+        await journal.catch_up()
+        return  # decided again: meanwhile somebody may have said stop
     attempt = journal.state.failures + 1
     await journal.append(RequestStarted(model=parts.settings.model, max_tokens=step.max_tokens, attempt=attempt))
-    journal.projection.check(has_tools=bool(parts.settings.tools))
-    request = build(parts.settings, journal.projection.messages, max_tokens=step.max_tokens)
-    if len(request.head) + sum(map(len, request.messages)) > MAX_BODY_BYTES:
-        raise InvalidRequest((f"the request is over {MAX_BODY_BYTES} bytes",))
     try:
-        answer = await parts.model.ask(request, watch=parts.watch)
+        answer = await parts.model.ask(_request(journal, parts, step.max_tokens), watch=parts.watch)
     except ModelError as error:
         await journal.append(_failure(journal, parts, error, attempt))
         return
@@ -85,6 +84,15 @@ async def ask(journal: Journal, parts: Parts, step: AskModel) -> None:
             first_token_seconds=answer.first_token_seconds,
         )
     )
+
+
+def _request(journal: Journal, parts: Parts, max_tokens: int) -> Request:
+    journal.projection.check(has_tools=bool(parts.settings.tools))
+    request = build(parts.settings, journal.projection.messages, max_tokens=max_tokens)
+    size = len(request.head) + sum(map(len, request.messages))
+    if size > MAX_BODY_BYTES:
+        raise ModelError(f"the request has {size} bytes; the API takes {MAX_BODY_BYTES}", type="request_too_large")
+    return request
 
 
 def _failure(journal: Journal, parts: Parts, error: ModelError, attempt: int) -> ModelFailed:
@@ -105,13 +113,17 @@ def _failure(journal: Journal, parts: Parts, error: ModelError, attempt: int) ->
 
 
 async def run_tools(journal: Journal, parts: Parts, calls: Sequence[OpenCall]) -> None:
-    """Judge and run calls: reads together, effects alone and in the model's order."""
-    for batch in batches(calls, parts.toolbox):
-        actions = [
-            judge(call, parts.toolbox, journal.state, context(journal, call, call.call.input), now=parts.clock.now())
-            for call in batch
-        ]
-        await _act(journal, parts, actions)
+    """
+    Judge and run the first of these calls: reads together, effects alone and in the model's order.
+
+    The others' turn comes when it was decided again: meanwhile somebody may have said stop, or a cap was reached.
+    """
+    batch = next(iter(batches(calls, parts.toolbox)))
+    actions = [
+        judge(call, parts.toolbox, journal.state, context(journal, call, call.call.input), now=parts.clock.now())
+        for call in batch
+    ]
+    await _act(journal, parts, actions)
 
 
 def batches(calls: Sequence[OpenCall], toolbox: Toolbox) -> Iterable[list[OpenCall]]:
@@ -138,9 +150,12 @@ async def _act(journal: Journal, parts: Parts, actions: Sequence[Action]) -> Non
     for action in actions:
         match action:
             case Refuse(call, error):
-                settled.append(_end(journal, parts, call.call, failed(error)))
+                settled.append(_end(journal, parts, call, failed(error)))
             case Suspend(call, until):
                 settled.append(_wait(call.call, until, call.call.input))
+            case Start() | Ask() if action.attempt > 1 and not _fits(action):
+                error = unknown_outcome(action.call, "its input does not fit the tool as this program has it")
+                settled.append(_end(journal, parts, action.call, failed(error)))
             case Ask():
                 body = await _ask_tool(journal, parts, action)
                 if isinstance(body, Start):
@@ -157,9 +172,22 @@ async def _act(journal: Journal, parts: Parts, actions: Sequence[Action]) -> Non
     if len(starts) == 1:
         await _run(journal, parts, starts[0])
     elif starts:
-        async with asyncio.TaskGroup() as group:
-            for start in starts:
-                group.create_task(_run(journal, parts, start))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for start in starts:
+                    group.create_task(_run(journal, parts, start))
+        except ExceptionGroup as errors:
+            # No tool's: what a tool raises is its result. It is the log's, and one lost lease is lost to all.
+            raise errors.exceptions[0] from None
+
+
+def _fits(action: Start | Ask) -> bool:
+    """Whether the input of a call that an older program began is one for the tool of today."""
+    try:
+        action.tool.validate(action.input)
+    except ToolError:
+        return False
+    return True
 
 
 def context(journal: Journal, call: OpenCall, given: object, attempt: int = 1) -> ToolContext:
@@ -195,38 +223,70 @@ def _started(journal: Journal, start: Start) -> ToolStarted:
 
 async def _run(journal: Journal, parts: Parts, start: Start) -> None:
     began = parts.clock.monotonic()
-    ending = await run(
-        start.tool,
-        start.tool.validate(start.input),
-        context(journal, start.call, start.input, start.attempt),
-        parts.clock,
-    )
+    try:
+        arguments = start.tool.validate(start.input)
+    except ToolError as error:
+        # Only a newer program's tool can refuse what an older one took; that one may have begun.
+        lost = unknown_outcome(start.call, "the tool no longer takes this input") if start.attempt > 1 else error
+        await journal.append(_end(journal, parts, start.call.call, failed(lost), given=start.input))
+        return
+    known = context(journal, start.call, start.input, start.attempt)
+    ending: Ending | None
+    if start.tool.effect == "transactional":
+        ending = await _run_in_transaction(journal, parts, start, arguments, known)
+    else:
+        ending = await run(start.tool, arguments, known, parts.clock)
+    if ending is None:
+        return
     seconds = parts.clock.monotonic() - began
     if isinstance(ending, Waiting):
         await journal.append(_wait(start.call.call, ending.until, start.input))
         return
-    await journal.append(_end(journal, parts, start.call.call, ending, given=start.input, seconds=seconds))
+    await journal.append(_end(journal, parts, start.call, ending, given=start.input, seconds=seconds))
+
+
+class _RolledBack(Exception):
+    def __init__(self, ending: Failed | Waiting) -> None:
+        self.ending = ending
+
+
+async def _run_in_transaction(
+    journal: Journal, parts: Parts, start: Start, arguments: Mapping[str, Any], known: ToolContext
+) -> Failed | Waiting | None:
+    """Run a tool whose writes and whose end are stored together; return the ending if nothing was stored."""
+    try:
+        async with journal.transaction() as transaction:
+            ending = await run(start.tool, arguments, replace(known, transaction=transaction), parts.clock)
+            if not isinstance(ending, Returned):
+                raise _RolledBack(ending)  # noqa: TRY301  raised here so that nothing is stored
+            assert transaction is not None, "the pipeline runs no transactional tool without one"
+            await transaction.append([_end(journal, parts, start.call, ending, given=start.input)])
+    except _RolledBack as rolled_back:
+        return rolled_back.ending
+    return None
 
 
 async def _ask_tool(journal: Journal, parts: Parts, action: Ask) -> Start | Body:
     """What became of a call begun by a process that is gone: its end, or another start."""
+    try:
+        arguments = action.tool.validate(action.input)
+    except ToolError:
+        error = unknown_outcome(action.call, "the tool no longer takes this input")
+        return _end(journal, parts, action.call, failed(error))
     answer = await reconcile(
-        action.tool,
-        action.tool.validate(action.input),
-        context(journal, action.call, action.input, action.attempt),
-        parts.clock,
+        action.tool, arguments, context(journal, action.call, action.input, action.attempt), parts.clock
     )
     match answer:
         case Done(value):
             ending = ending_of(value, tool=action.tool.name, max_chars=action.tool.max_result_chars)
             if isinstance(ending, Waiting):
                 return _wait(action.call.call, ending.until, action.input)
-            return _end(journal, parts, action.call.call, ending, given=action.input)
+            return _end(journal, parts, action.call, ending, given=action.input)
         case NotDone():
             return Start(action.call, action.tool, action.input, action.attempt)
         case Unclear(why):
             error = unknown_outcome(action.call, why or "the tool itself cannot tell")
-            return _end(journal, parts, action.call.call, failed(error))
+            return _end(journal, parts, action.call, failed(error))
 
 
 async def close_calls(journal: Journal, parts: Parts, calls: Sequence[OpenCall], why: str) -> None:
@@ -237,7 +297,7 @@ async def close_calls(journal: Journal, parts: Parts, calls: Sequence[OpenCall],
             error = unknown_outcome(call, "it was interrupted while it ran")
         else:
             error = ToolError(why, category="permission", code="not_executed", outcome="not_executed")
-        bodies.append(_end(journal, parts, call.call, failed(error)))
+        bodies.append(_end(journal, parts, call, failed(error)))
     await journal.append(*bodies)
 
 
@@ -248,21 +308,32 @@ def _wait(call: Call, until: Mapping[str, Json], given: Json) -> ToolWaiting:
 def _end(
     journal: Journal,
     parts: Parts,
-    call: Call,
+    call: OpenCall,
     ending: Returned | Failed,
     *,
     given: object = None,
     seconds: float | None = None,
 ) -> ToolEnded:
     is_error = isinstance(ending, Failed)
+    notes = (
+        _edit_note(call),
+        note_for(journal.state, call.call, ending.content, is_error=is_error, cap=parts.limits.repeats),
+    )
     return ToolEnded(
-        tool_use_id=call.id,
-        name=call.name,
+        tool_use_id=call.call.id,
+        name=call.call.name,
         content=ending.content,
-        note=note_for(journal.state, call, ending.content, is_error=is_error, cap=parts.limits.repeats),
+        note="\n\n".join(note for note in notes if note) or None,
         is_error=is_error,
         error=ending.record() if isinstance(ending, Failed) else None,
         data=ending.data if isinstance(ending, Returned) else None,
         input=given,
         seconds=seconds,
     )
+
+
+def _edit_note(call: OpenCall) -> str | None:
+    """The model sees its own input in its message; that a person put another in its place, only here."""
+    if call.decision is None or call.decision.input is None:
+        return None
+    return f"(A person changed the input of this call to {encode(call.decision.input).decode()}.)"

@@ -1,0 +1,43 @@
+"""What a tool may know about the call it serves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from relevo.content import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """
+    One attempt at one call. A tool gets it in the parameter annotated with this type, whatever its name is;
+    the model neither sees nor sets it.
+    """
+
+    session_id: str
+    call_id: str
+    """Ours: unique for ever. Use it as the reference in your own records."""
+    tool_use_id: str = ""
+    """The model's id for the call; it may repeat."""
+    tool: str = ""
+    key: str = ""
+    """The idempotency key: the same on every attempt of this call. Hand it to whatever you call."""
+    attempt: int = 1
+    identity: Mapping[str, Json] = field(default_factory=dict, repr=False)
+    """Who speaks, as the channel knows it. Decide by this, never by what the model says about the person."""
+    metadata: Mapping[str, Json] = field(default_factory=dict, repr=False)
+    epoch: int = 0
+    """The fencing token: a store that keeps the newest can refuse a process that lost its lease."""
+    deadline: float | None = None
+    """When the call is given up, on the harness's monotonic clock; None is never."""
+    transaction: Any = field(default=None, repr=False)
+    """For `transactional` tools: what to write through. Commit and rollback are not yours to call."""
+
+    def __post_init__(self) -> None:
+        # A tool that changed these would change what the gates and the next tool see.
+        object.__setattr__(self, "identity", MappingProxyType(deepcopy(dict(self.identity))))
+        object.__setattr__(self, "metadata", MappingProxyType(deepcopy(dict(self.metadata))))

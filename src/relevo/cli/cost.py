@@ -39,7 +39,7 @@ def cost(
     """Show tokens and money by session and model. An unknown price is unknown, never zero."""
     lines = asyncio.run(_cost(log, session or []))
     if as_json:
-        say_json([_json(line) for line in lines])
+        say_json([as_json_line(line) for line in lines])
     else:
         Console().print(table(lines))
 
@@ -103,7 +103,8 @@ def _cells(usage: Usage, money: Decimal, unpriced: int) -> tuple[str, ...]:
     )
 
 
-def _json(line: Line) -> dict[str, Any]:
+def as_json_line(line: Line) -> dict[str, Any]:
+    """A line for programs."""
     return {
         "session_id": line.session_id,
         "model": line.model,

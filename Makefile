@@ -23,7 +23,7 @@ bench: $(STAMP)
 	@$(BIN)/python -m benchmarks $(BENCH)
 
 real-model: $(STAMP)
-	@$(BIN)/python -m examples.real_model $(REAL_MODEL)
+	@$(BIN)/python -m real_model $(REAL_MODEL)
 
 docs: $(STAMP)
 	@$(BIN)/python docs/draw.py

@@ -9,11 +9,11 @@ hypothesis can shrink a world (`worlds()`), and a plain seed can make a thousand
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 from hypothesis import strategies as st
 
@@ -36,6 +36,7 @@ from relevo.events import (
     ToolEnded,
     ToolStarted,
     ToolWaiting,
+    Unknown,
     UserInterrupt,
     UserMessage,
 )
@@ -46,8 +47,7 @@ from relevo.loop.perform import batches
 from relevo.loop.repeats import note_for
 from relevo.model.request import build
 from relevo.outcome import to_wire
-from relevo.phases import Phase
-from relevo.state import OpenCall, State, Status, fold, fold_all
+from relevo.state import OpenCall, State, fold, fold_all
 from relevo.tools import Requires, tool
 from relevo.tools.context import ToolContext
 from relevo.tools.effects import idempotency_key
@@ -137,6 +137,8 @@ class World:
     people: float = 0.25
     crashes: float = 0.03
     failures: float = 0.15
+    jobs: float = 0.08
+    """How likely a tool is to start something elsewhere, and to wait for it."""
     chatter: float = 0.6
     """How likely the model is to call tools rather than to end."""
     wild: bool = True
@@ -144,7 +146,7 @@ class World:
     updates: bool = False
     """Whether the agent's model may change between turns."""
     limits: Limits | None = None
-    approval_seconds: float | None | str = "any"
+    approval_seconds: float | Literal["any"] | None = "any"
     log: list[Event] = field(default_factory=list)
     sent: list[Sent] = field(default_factory=list)
     now: datetime = START
@@ -159,16 +161,19 @@ class World:
     def __post_init__(self) -> None:
         if self.limits is None:
             self.limits = self._some_limits()
-        seconds = self._pick((None, None, 0, 90)) if self.approval_seconds == "any" else self.approval_seconds
+        seconds = self.approval_seconds
+        if seconds == "any":
+            seconds = self._pick((None, None, 0, 90))
         self.agent = Agent(
             name="helper",
             model=MODEL,
             system="Help.",
             tools=TOOLS,
             limits=self.limits,
-            approval_seconds=seconds,  # type: ignore[arg-type]
+            approval_seconds=seconds,
         )
         self.toolbox = Toolbox(TOOLS)
+        self.largest_limit = self._pick((1000, 4000))
         self.state = State(session_id=SESSION)
         self.projection = Projection()
         self._write(SessionCreated(agent=self.agent.record(), identity={"user": "u1"}))
@@ -305,7 +310,7 @@ class World:
 
     def decide(self) -> Any:
         assert self.limits is not None
-        return decide(self.state, self.limits, now=self.now, first_limit=1000, largest_limit=4000)
+        return decide(self.state, self.limits, now=self.now, first_limit=1000, largest_limit=self.largest_limit)
 
     def _perform(self, step: Any) -> None:
         match step:
@@ -387,11 +392,11 @@ class World:
         return order
 
     def _ran(self, start: Start) -> Body:
-        call, kind = start.call.call, self.random.randrange(12)
-        if kind == 0:
+        call = start.call.call
+        if self._chance(self.jobs):
             until = {"type": "job", "expires_at": self._pick((None, (self.now + timedelta(seconds=50)).isoformat()))}
             return _waits(call, until, start.input)
-        if kind == 1:
+        if self._chance(0.1):
             categories: tuple[Category, ...] = ("transient", "business", "internal")
             return self._end(call, failed(ToolError("it broke", category=self._pick(categories))), given=start.input)
         content: Any = self._pick(("fine", "fine", "", f"at {self.now}", [{"type": "text", "text": "block"}]))
@@ -409,7 +414,7 @@ class World:
         )
 
     def _closed(self, call: OpenCall, why: str) -> ToolEnded:
-        if call.status is Status.STARTED:
+        if call.started is not None:
             return self._end(call.call, failed(unknown_outcome(call, "it was interrupted while it ran")))
         error = ToolError(why, category="permission", code="not_executed", outcome="not_executed")
         return self._end(call.call, failed(error))
@@ -500,13 +505,15 @@ class World:
             return str(self._pick(self.known_ids))
         if self.wild and self._chance(0.1):
             # Also what we ourselves would make up, for an event still to come.
-            return str(self._pick(("", "an id", "tóolu", f"toolu_{len(self.log) + 1}_0", f"toolu_{len(self.log) + 5}_1")))
+            return str(
+                self._pick(("", "an id", "tóolu", f"toolu_{len(self.log) + 1}_0", f"toolu_{len(self.log) + 5}_1"))
+            )
         self.known_ids.append(f"toolu_{self.random.randrange(10**6):06}{len(self.known_ids)}")
         return self.known_ids[-1]
 
     def _server_call(self) -> dict[str, Any]:
-        id = f"srvtoolu_{len(self.log)}{self.random.randrange(10**6)}"
-        return {"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "q"}}
+        unique = f"{len(self.log)}{self.random.randrange(10**6)}"
+        return {"type": "server_tool_use", "id": f"srvtoolu_{unique}", "name": "web_search", "input": {"query": "q"}}
 
 
 class _Crash(Exception):
@@ -561,8 +568,47 @@ def calm(world: World) -> None:
 
 
 def worlds(**how: Any) -> st.SearchStrategy[World]:
-    """Worlds that hypothesis can shrink."""
-    return st.randoms(use_true_random=False).map(lambda random: play(random, **how))
+    """Small worlds that hypothesis can shrink, and large ones that it cannot."""
+    return st.one_of(
+        st.randoms(use_true_random=False).map(lambda random: play(random, **how)),
+        st.integers(0, 2**32).map(lambda seed: play(Random(seed), rounds=6, **how)),
+    )
+
+
+def soup(random: Random) -> list[Event]:
+    """Well-formed events in any order, some twice, some about calls that nobody made. No harness writes such a log."""
+    bodies: list[Body] = [event.body for event in play(random, updates=True).log]
+    answers = [body for body in bodies if isinstance(body, ModelAnswered)]
+    call_ids = ["sevt_world_2.0", "sevt_world_3.0", "nobody"]
+    strays: list[Body] = [
+        UserMessage(content=[{"type": "text", "text": "hello"}]),
+        UserInterrupt(),
+        SessionIdle(stop_reason={"type": "limit_reached"}),
+        SessionIdle(stop_reason={"type": "requires_action", "event_ids": ["x"]}),
+        SessionIdle(stop_reason={}),
+        LoopNudged(reason="empty", text="go on"),
+        RequestStarted(model=MODEL, max_tokens=1),
+        ModelFailed(error={}, retry_in_seconds=None),
+        ModelAnswered(message={}),
+        ModelAnswered(message=message([{"type": "tool_use", "input": 3}], "tool_use"), malformed=[0]),
+        Unknown(unknown_kind="session.dreamt", version=7, data=[1]),
+        *(ToolStarted(tool_use_id=each, name="look", input={}, effect="read", key="k") for each in call_ids),
+        *(
+            ToolWaiting(tool_use_id=each, name="look", input={}, until={"type": "order", "after": "x"})
+            for each in call_ids
+        ),
+        *(ToolWaiting(tool_use_id=each, name="look", input={}, until={"expires_at": "soon"}) for each in call_ids),
+        *(ToolEnded(tool_use_id=each, name="look", content="") for each in call_ids),
+        *(ToolConfirmation(tool_use_id=each, result="allow", approver="a", input_sha256="") for each in call_ids),
+        *answers,
+    ]
+    pot = [*bodies, *strays]
+    return log_of(*(pot[random.randrange(len(pot))] for _ in range(random.randrange(1, 40))))
+
+
+def soups() -> st.SearchStrategy[list[Event]]:
+    """Soups that hypothesis can shrink."""
+    return st.randoms(use_true_random=False).map(soup)
 
 
 def log_of(*bodies: Body, at: datetime = START) -> list[Event]:
@@ -581,6 +627,3 @@ def project(events: Sequence[Event]) -> Projection:
 def state_of(events: Sequence[Event]) -> State:
     """All events folded."""
     return fold_all(State(session_id=SESSION), events)
-
-
-__all__ = ["MAX_STEPS", "MODEL", "Livelock", "Phase", "Sent", "World", "calm", "log_of", "message", "play", "replace", "worlds"]

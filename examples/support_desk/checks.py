@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from relevo import Event
 from relevo.content import text_of
-from relevo.events import ModelAnswered, SessionIdle, ToolConfirmation, ToolEnded
+from relevo.events import ModelAnswered, SessionIdle, ToolConfirmation, ToolEnded, ToolStarted
 from support_desk.business import Business
 from support_desk.scenes import Scene
 from support_desk.tools import APPROVAL_ABOVE_CENTS
@@ -18,9 +18,17 @@ def check(scene: Scene, business: Business, events: Sequence[Event], *, words: b
 
     `words` False leaves out what only the rule brain must say.
     """
-    wrong = [*business.audit(), *unapproved(business, events), *_paid(scene, business, events)]
-    wrong += [*_asked(scene, events), *_decided(scene, events), *_handed_over(scene, business, events)]
-    return [*wrong, *_ended(events), *(_said(scene, events) if words else ())]
+    return [
+        *business.audit(),
+        *unapproved(business, events),
+        *unverified(business, events),
+        *_paid(scene, business, events),
+        *_asked(scene, events),
+        *_decided(scene, events),
+        *_handed_over(scene, business, events),
+        *_ended(events),
+        *(_said(scene, events) if words else ()),
+    ]
 
 
 def unapproved(business: Business, events: Sequence[Event], *, above_cents: int = APPROVAL_ABOVE_CENTS) -> list[str]:
@@ -31,6 +39,22 @@ def unapproved(business: Business, events: Sequence[Event], *, above_cents: int 
         until_then = sum(each.cents for each in business.refunds_of(refund.order_id) if each.id <= refund.id)
         if until_then > above_cents and refund.call_id not in allowed:
             wrong.append(f"{refund.reference}: {refund.cents} cents for {refund.order_id} were not approved")
+    return wrong
+
+
+def unverified(business: Business, events: Sequence[Event]) -> list[str]:
+    """Refunds of this session whose call began before get_customer, and lookup_order of that order, had succeeded."""
+    wrong = []
+    for refund in business.refunds_in(events[0].session_id):
+        starts = [e for e in events if isinstance(e.body, ToolStarted) and e.body.tool_use_id == refund.call_id]
+        began = (
+            starts[0].position if starts else 0
+        )  # money that moved before a word was written: nothing came before it
+        done = [e.body for e in events if isinstance(e.body, ToolEnded) and e.position < began and not e.body.is_error]
+        if all(body.name != "get_customer" for body in done):
+            wrong.append(f"{refund.reference}: the customer was not verified")
+        if all(body.name != "lookup_order" or body.data["order_id"] != refund.order_id for body in done):
+            wrong.append(f"{refund.reference}: {refund.order_id} was not looked up")
     return wrong
 
 

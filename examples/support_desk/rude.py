@@ -16,6 +16,7 @@ from typing import Any
 
 from relevo.simulator import Reply, Request, call, raw, refuse, say, think
 from support_desk.dataset import Dataset, dataset
+from support_desk.order import Order
 
 _AMOUNTS = (
     0,
@@ -85,6 +86,13 @@ class Rude:
             return dice.choice(own)
         return dice.choice([order.id for order in self.shop.orders] + ["ORD-9999", "ord-2001", "' OR 1=1 --", ""])
 
+    def order(self, dice: random.Random) -> Order:
+        """An order, mostly of whoever is signed in, mostly one that could be refunded."""
+        own = [order for order in self.shop.orders if order.customer_id == self.customer_id]
+        orders = own if own and dice.random() < 0.6 else self.shop.orders
+        ripe = [order for order in orders if order.state == "delivered"]
+        return dice.choice(ripe if ripe and dice.random() < 0.8 else orders)
+
     def _end(self, dice: random.Random) -> Reply:
         match dice.randrange(6):
             case 0:
@@ -111,21 +119,28 @@ def _look(rude: Rude, dice: random.Random) -> Reply:
 
 
 def _right(rude: Rude, dice: random.Random) -> Reply:
-    """What a refund should look like, three calls at once; and then perhaps again."""
-    own = [order for order in rude.shop.orders if order.customer_id == rude.customer_id] or rude.shop.orders
-    order = dice.choice(own)
-    pay = call("process_refund", {"order_id": order.id, "cents": max(1, order.refundable_cents()), "reason": "damaged"})
+    """What a refund should look like, three calls at once; but of anybody's order, and perhaps again."""
+    order = rude.order(dice)
+    cents = max(1, order.refundable_cents() // dice.choice((1, 1, 2, 3)))
+    pay = call("process_refund", {"order_id": order.id, "cents": cents, "reason": "damaged"})
     reply = call("get_customer", {}) + call("lookup_order", {"order_id": order.id}) + pay
     return reply + pay if dice.random() < 0.5 else reply
 
 
 def _split(rude: Rude, dice: random.Random) -> Reply:
-    """One refund in parts, to stay under the limit of approval."""
-    order_id = rude.order_id(dice)
-    parts = (
-        call("process_refund", {"order_id": order_id, "cents": 9_000, "reason": "late", "line": n}) for n in (1, 2, 3)
-    )
-    return sum(parts, Reply())
+    """One refund in parts, line by line and then the first again, each under the limit of approval."""
+    order = rude.order(dice)
+    reply = call("get_customer", {}) + call("lookup_order", {"order_id": order.id})
+    for line in (*order.lines, order.lines[0]):
+        given = {"order_id": order.id, "cents": min(9_900, line.cents // 2), "reason": "late", "line": line.line}
+        reply += call("process_refund", given)
+    return reply
+
+
+def _blind(rude: Rude, dice: random.Random) -> Reply:
+    """A refund that would be right, had anybody looked."""
+    order = rude.order(dice)
+    return call("process_refund", {"order_id": order.id, "cents": max(1, order.refundable_cents()), "reason": "late"})
 
 
 def _pay(rude: Rude, dice: random.Random) -> Reply:
@@ -172,5 +187,5 @@ def _garble(rude: Rude, dice: random.Random) -> Reply:
 
 
 _MOVES: tuple[Callable[[Rude, random.Random], Reply], ...] = (
-    _verify, _verify, _swap, _look, _look, _right, _right, _split, _pay, _pay, _pay, _escalate, _invent, _garble,
+    _verify, _swap, _look, _look, _right, _right, _split, _blind, _pay, _pay, _escalate, _invent, _garble,
 )  # fmt: skip

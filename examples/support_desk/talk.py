@@ -36,7 +36,9 @@ Kind = Literal[
 _ORDER_ID = re.compile(r"\bORD-\d+\b", re.IGNORECASE)
 _CUSTOMER_ID = re.compile(r"\bC-\d+\b")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_NAME = re.compile(r"(?:I'm|I am|my name is|this is|soy|me llamo)\s+((?:[A-ZÁÉÍÓÚÑ][\w'-]+\s+)+[A-ZÁÉÍÓÚÑ][\w'-]+)")
+_NAME = re.compile(
+    r"(?i:\b(?:I'm|I am|my name is|this is|soy|me llamo))\s+((?:[A-ZÁÉÍÓÚÑ][\w'-]+\s+)+[A-ZÁÉÍÓÚÑ][\w'-]+)"
+)
 _AMOUNT = re.compile(
     r"[€$£]\s?(\d+(?:[.,]\d\d)?)|\b(\d+(?:[.,]\d\d)?)\s?(?:€|(?:eur|euros?|usd|dollars?|gbp|pounds?)\b)", re.IGNORECASE
 )

@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Literal, get_args
 
 from relevo.content import Json, checked
-from relevo.errors import InvalidAgent, NotJson
+from relevo.errors import InvalidAgent, InvalidValue, NotJson
 from relevo.model.settings import Settings
 from relevo.tools.tool import Tool
 from relevo.tools.toolbox import Toolbox
@@ -48,7 +48,9 @@ class Limits:
     def __post_init__(self) -> None:
         for name in self.__slots__:
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not value >= 0):
+            if value is None and name in _CAPPED:
+                raise InvalidAgent(f"limit {name} needs a number: it keeps the loop from going on for ever")
+            if value is not None and not _is_amount(value):
                 raise InvalidAgent(f"limit {name} must be 0 or more, or None for no cap, not {value!r}")
 
     def record(self) -> dict[str, Json]:
@@ -64,9 +66,22 @@ class Limits:
         if known.get("cost_usd") is not None:
             try:
                 known["cost_usd"] = Decimal(known["cost_usd"])
-            except InvalidOperation as error:
+            except (InvalidOperation, TypeError, ValueError) as error:
                 raise InvalidAgent(f"limit cost_usd is not a decimal: {known['cost_usd']!r}") from error
         return cls(**known)
+
+
+_CAPPED = ("pauses", "nudges")
+
+
+def _is_amount(value: object) -> bool:
+    """A finite number, 0 or more. True and False are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return False
+    return Decimal(value).is_finite() and value >= 0
+
+
+_CENTURY_SECONDS = 100 * 365 * 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,22 +118,35 @@ class Agent:
     """Yours, for people; kept in the log."""
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
             raise InvalidAgent(f"agent name {self.name!r} is not 1 to 64 of letters, digits, '.', '_', '-'")
-        if not self.model or not self.model.strip():
+        if not isinstance(self.model, str) or not self.model.strip():
             raise InvalidAgent(f"agent {self.name!r} has no model")
         if self.system is not None and not self.system.strip():
             raise InvalidAgent(f"agent {self.name!r} has a blank system prompt; leave it out instead")
-        if self.max_tokens is not None and self.max_tokens < 1:
+        if self.max_tokens is not None and (type(self.max_tokens) is not int or self.max_tokens < 1):
             raise InvalidAgent(f"agent {self.name!r}: max_tokens must be at least 1, not {self.max_tokens!r}")
         if self.effort is not None and self.effort not in get_args(Effort):
             raise InvalidAgent(f"agent {self.name!r}: unknown effort {self.effort!r}")
-        if isinstance(self.stop_sequences, str) or any(not sequence.strip() for sequence in self.stop_sequences):
-            raise InvalidAgent(f"agent {self.name!r}: stop_sequences is a list of texts that are not blank")
-        if self.approval_seconds is not None and not self.approval_seconds >= 0:
-            raise InvalidAgent(f"agent {self.name!r}: approval_seconds must be 0 or more, or None")
+        self._freeze_texts("stop_sequences")
+        self._freeze_texts("betas")
+        seconds = self.approval_seconds
+        if seconds is not None and not (_is_amount(seconds) and seconds <= _CENTURY_SECONDS):
+            raise InvalidAgent(f"agent {self.name!r}: approval_seconds must be 0 to a century, or None for ever")
         object.__setattr__(self, "tools", tuple(self.tools))
         Toolbox(self.tools)
+        record = self.record()
+        try:
+            settings_of(record)
+        except InvalidValue as error:
+            raise InvalidAgent(f"agent {self.name!r}: {error}") from error
+
+    def _freeze_texts(self, name: str) -> None:
+        given: str | Sequence[str] = getattr(self, name)
+        texts = None if isinstance(given, str) else tuple(given)
+        if texts is None or not all(isinstance(text, str) and text.strip() for text in texts):
+            raise InvalidAgent(f"agent {self.name!r}: {name} is a list of texts that are not blank, not {given!r}")
+        object.__setattr__(self, name, texts)
 
     def record(self) -> dict[str, Json]:
         """The agent as JSON: everything that shapes a request, and nothing that is code."""

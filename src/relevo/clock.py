@@ -73,7 +73,7 @@ class MovableClock:
         self._elapsed = 0.0
         self._jump = jump
         self._alarms: list[tuple[float, int, Callable[[], object]]] = []
-        self._dead: set[int] = set()
+        self._pending: set[int] = set()
         self._numbers = itertools.count()
         self.slept: list[float] = []
         """Every wait asked for, in order, in seconds."""
@@ -85,22 +85,24 @@ class MovableClock:
         return self._elapsed
 
     def advance(self, seconds: float) -> None:
-        """Move on by `seconds` and ring every alarm that falls due, in order."""
+        """Move on by `seconds`, 0 or more, and ring every alarm that falls due, in order."""
+        if seconds < 0:
+            raise ValueError(f"time does not go back: {seconds!r} seconds")
         until = self._elapsed + seconds
         while self._alarms and self._alarms[0][0] <= until:
             when, number, ring = heapq.heappop(self._alarms)
-            if number in self._dead:
-                self._dead.discard(number)
-                continue
-            self._elapsed = max(self._elapsed, when)
-            ring()
+            if number in self._pending:
+                self._pending.discard(number)
+                self._elapsed = max(self._elapsed, when)
+                ring()
         self._elapsed = until
 
     def call_later(self, seconds: float, ring: Callable[[], object]) -> Alarm:
         """Call `ring` when the clock has moved on by `seconds`."""
         number = next(self._numbers)
         heapq.heappush(self._alarms, (self._elapsed + seconds, number, ring))
-        return _Alarm(self._dead, number)
+        self._pending.add(number)
+        return _Alarm(self._pending, number)
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -117,8 +119,9 @@ class MovableClock:
 
     @asynccontextmanager
     async def timeout(self, seconds: float | None) -> AsyncIterator[None]:
-        if seconds is None:
-            yield
+        if seconds is None or seconds <= 0:
+            async with asyncio.timeout(seconds):  # never, or due already: there is nothing to wait for
+                yield
             return
         # The loop's own timeout tells our cancel from anybody else's; we only decide when it rings.
         async with asyncio.timeout(None) as scope:
@@ -131,9 +134,9 @@ class MovableClock:
 
 
 class _Alarm:
-    def __init__(self, dead: set[int], number: int) -> None:
-        self._dead = dead
+    def __init__(self, pending: set[int], number: int) -> None:
+        self._pending = pending
         self._number = number
 
     def cancel(self) -> None:
-        self._dead.add(self._number)
+        self._pending.discard(self._number)

@@ -25,11 +25,19 @@ Block = Mapping[str, Any]
 Message = str | Sequence[Block]
 """What a person says: text, or content blocks as the API takes them in a user message."""
 
-SAYABLE = frozenset({"text", "image", "document", "search_result"})
-"""Kinds of block that a person may send."""
+SAYABLE: Mapping[str, tuple[str, ...]] = {
+    "text": ("text",),
+    "image": ("source",),
+    "document": ("source",),
+    "search_result": ("source", "title", "content"),
+}
+"""Kinds of block that a person may send, and what each must have: one without it spoils every later request."""
 
 MAX_DEPTH = 200
 """Deeper values are refused: encoders recurse, and nothing honest is that deep."""
+
+MAX_INT_BITS = 14_000
+"""Larger integers are refused: Python prints none of more than 4,300 digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +79,22 @@ def decode(data: bytes | str) -> Json:
     Parse JSON strictly.
 
     Raises:
-        ValueError: not JSON, or NaN and Infinity, which are not JSON either.
+        ValueError: not JSON, or NaN and Infinity, which are not JSON either; nor is a number too large to be held.
     """
     try:
-        return json.loads(data, parse_constant=_refuse_constant)
+        return json.loads(data, parse_constant=_refuse_constant, parse_float=_finite)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    if math.isinf(number := float(text)):
+        raise ValueError(f"{text} is too large a number")
+    return number
 
 
 def clean(text: str) -> str:
@@ -111,10 +125,12 @@ def checked(value: Any) -> Json:
 
 def _checked(value: Any, path: str, depth: int) -> Json:
     if isinstance(value, str):
-        return clean(str(value))
+        return clean(str.__str__(value))  # of an enum's member the text, not its name
     if value is None or value is True or value is False:
         return value
     if isinstance(value, int):
+        if value.bit_length() > MAX_INT_BITS:
+            raise NotJson(path, f"an integer of {value.bit_length()} bits")
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -127,7 +143,9 @@ def _checked(value: Any, path: str, depth: int) -> Json:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise NotJson(path, f"key {key!r} is {type(key).__name__}, not str")
-            copy[clean(key)] = _checked(item, f"{path}.{key}", depth + 1)
+            copy[clean(str.__str__(key))] = _checked(item, f"{path}.{key}", depth + 1)
+        if len(copy) < len(value):
+            raise NotJson(path, "two keys are the same once they are clean")
         return copy
     if isinstance(value, list | tuple):
         return [_checked(item, f"{path}[{index}]", depth + 1) for index, item in enumerate(value)]
@@ -171,9 +189,20 @@ def calls_of(content: Iterable[Block], answer_id: str) -> tuple[Call, ...]:
     )
 
 
+def without_marks(value: Json) -> Json:
+    """A copy without `cache_control`, however deep it stands in blocks."""
+    if isinstance(value, dict):
+        return {key: without_marks(item) for key, item in value.items() if key != "cache_control"}
+    if isinstance(value, list):
+        return [without_marks(item) for item in value]
+    return value
+
+
 def user_content(message: Message) -> list[Block]:
     """
-    What a person says, as blocks that may be sent. Blank text beside something else is dropped.
+    What a person says, as blocks that may be sent.
+
+    Blank text beside something else is dropped, and so are cache marks: where to cache is for the request to say.
 
     Raises InvalidMessage when nothing is left, or a block is not one that a user message may hold.
     """
@@ -182,17 +211,20 @@ def user_content(message: Message) -> list[Block]:
     elif not isinstance(message, list | tuple):
         raise InvalidMessage(f"a message is text or a list of content blocks, not {type(message).__name__}")
     try:
-        blocks: list[Block] = checked(list(message))
+        blocks: list[Block] = without_marks(checked(list(message)))
     except NotJson as error:
         raise InvalidMessage(f"the message cannot be sent: {error}") from error
     kept: list[Block] = []
     for place, block in enumerate(blocks):
         kind = block.get("type") if isinstance(block, Mapping) else None
-        if kind not in SAYABLE:
-            raise InvalidMessage(f"block {place} of the message is {kind!r}; it may be {', '.join(sorted(SAYABLE))}")
+        if not isinstance(kind, str) or kind not in SAYABLE:
+            raise InvalidMessage(f"block {place} of the message is {kind!r}; it may be {', '.join(SAYABLE)}")
+        missing = [name for name in SAYABLE[kind] if not isinstance(block.get(name), str | Mapping | list)]
+        if missing:
+            raise InvalidMessage(f"block {place} of the message is {kind} without {missing[0]}")
         if kind != "text":
             kept.append(block)
-        elif not isinstance(block.get("text"), str):
+        elif not isinstance(block["text"], str):
             raise InvalidMessage(f"block {place} of the message is text without a text")
         elif block["text"].strip():
             kept.append(block)

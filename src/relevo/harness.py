@@ -28,7 +28,7 @@ from relevo.model.capabilities import default_max_tokens, max_output
 from relevo.model.model import Model, Watch
 from relevo.model.retry import DEFAULT_POLICY, RetryPolicy
 from relevo.outcome import Outcome
-from relevo.session import Session
+from relevo.session import Session, sendable
 from relevo.state import State
 from relevo.tools.toolbox import Toolbox
 
@@ -88,7 +88,7 @@ class Harness:
             self.add(agent)
         else:
             agent = self._agent(agent)
-        session_id = session_id or new_session_id(self.clock)
+        session_id = new_session_id(self.clock) if session_id is None else session_id
         created = SessionCreated(
             agent=agent.record(),
             identity=checked(dict(identity or {})),
@@ -115,8 +115,9 @@ class Harness:
         watch: Watch | None = None,
     ) -> Outcome:
         """Begin a session, say something, and drive it until it rests."""
+        content = sendable(message)  # what is no message begins no session
         session = await self.start(agent, identity=identity)
-        return await session.run(message, watch=watch)
+        return await session.run(content, watch=watch)
 
     async def wake(self, session_id: str, *, watch: Watch | None = None) -> Outcome | None:
         """

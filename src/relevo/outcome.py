@@ -133,14 +133,18 @@ def to_wire(outcome: Outcome) -> dict[str, Json]:
 
 
 def from_wire(stop_reason: Mapping[str, Json], text: str) -> Outcome:
-    """Read it back; a type from a newer machine becomes `UnsupportedStop`."""
-    kind = _BY_TYPE.get(str(stop_reason.get("type")))
+    """Read it back; a type from a newer machine, or one without what it must say, becomes `UnsupportedStop`."""
+    name = str(stop_reason.get("type"))
+    kind = _BY_TYPE.get(name)
     if kind is None:
-        return UnsupportedStop(stop_reason=str(stop_reason.get("type")), text=text)
-    fields = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in stop_reason.items()
-        if name in kind.__slots__
+        return UnsupportedStop(stop_reason=name, text=text)
+    known = {
+        field: tuple(value) if isinstance(value, list) else value
+        for field, value in stop_reason.items()
+        if field in kind.__slots__
     }
-    outcome: Outcome = kind(text=text, **fields)
+    try:
+        outcome: Outcome = kind(**{**known, "text": text})
+    except TypeError:
+        return UnsupportedStop(stop_reason=name, text=text)
     return outcome

@@ -34,7 +34,6 @@ class Sign(Enum):
     """What an event means for whose turn it is."""
 
     SPOKE = "somebody spoke"
-    INTERRUPTED = "somebody said stop"
     ANSWERED = "the model finished"
     CALLED = "the model asked for tools"
     PAUSED = "the server paused"
@@ -72,7 +71,6 @@ TRANSITIONS: Mapping[tuple[Phase, Sign], Phase] = {
     (Phase.CALLING, Sign.ALL_WAIT): Phase.WAITING,
     (Phase.CALLING, Sign.ALL_ANSWERED): Phase.ASKING,
     (Phase.WAITING, Sign.CAN_MOVE): Phase.CALLING,
-    (Phase.WAITING, Sign.INTERRUPTED): Phase.CALLING,
     (Phase.WAITING, Sign.ALL_ANSWERED): Phase.ASKING,
     (Phase.ENDING, Sign.RESTED): Phase.QUIET,
 }

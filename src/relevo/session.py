@@ -12,15 +12,17 @@ from typing import Any, Literal
 
 from relevo.agent import Agent
 from relevo.clock import Clock
-from relevo.content import Json, Message, user_content
-from relevo.errors import InvalidAgent, InvalidMessage, LogMoved
+from relevo.content import Block, Json, Message, user_content
+from relevo.errors import InvalidAgent, InvalidMessage, InvalidValue, LogMoved
 from relevo.events import Body, Event, SessionUpdated, ToolConfirmation, UserInterrupt, UserMessage
 from relevo.human.questions import Question, decide_about, questions
 from relevo.log.log import Log
 from relevo.loop.snapshot import replay
 from relevo.model.model import Watch
 from relevo.outcome import Outcome
+from relevo.phases import Phase
 from relevo.state import State
+from relevo.tools.images import check_media
 from relevo.tools.toolbox import Toolbox
 
 Wake = Callable[[str, Watch | None], Awaitable[Outcome | None]]
@@ -45,10 +47,10 @@ class Session:
         While a turn is under way the message waits and is heard at the next request.
 
         Raises:
-            InvalidMessage: it says nothing, or holds a block that a user message may not.
+            InvalidMessage: it says nothing, or holds a block that a user message may not, or an image nobody can see.
             SessionNotFound: no such session.
         """
-        return await self._speak(UserMessage(content=user_content(message)))
+        return await self._speak(UserMessage(content=sendable(message)))
 
     async def run(self, message: Message | None = None, *, watch: Watch | None = None) -> Outcome:
         """
@@ -105,14 +107,16 @@ class Session:
         Use another record of the agent from here on: model, system, tools.
 
         A change of what stands before the messages costs the prompt cache; a change of model also drops the thinking
-        that the old model signed. Raises InvalidAgent while calls are open: a turn is finished as it was begun.
+        that the old model signed. Raises InvalidAgent while anything is owed: a turn is finished as it was begun.
         """
         while True:
-            state = await self.state()
+            state, projection, _ = await replay(self._log, self.id)
             if agent.name != state.agent.get("name"):
                 raise InvalidAgent(f"session {self.id!r} is of agent {state.agent.get('name')!r}, not {agent.name!r}")
-            if state.open or state.in_flight:
+            if state.phase is not Phase.QUIET:
                 raise InvalidAgent(f"session {self.id!r} is in the middle of a turn; update it when it rests")
+            if projection.memory.validator.tool_blocks and not agent.tools:
+                raise InvalidAgent(f"session {self.id!r} holds calls, which the API takes only beside a tool; keep one")
             try:
                 await self._add(SessionUpdated(agent=agent.record()), state)
             except LogMoved:
@@ -161,6 +165,24 @@ class Session:
 
     async def _add(self, body: Body, state: State) -> int:
         return await self._log.append(self.id, [body], expected=state.position, at=self._clock.now())
+
+
+def sendable(message: Message) -> list[Block]:
+    """
+    What a person says, as blocks that the API will take: one it refuses would make it refuse every later request.
+
+    Raises InvalidMessage.
+    """
+    content = user_content(message)
+    for place, block in enumerate(content):
+        if block["type"] not in ("image", "document"):
+            continue
+        source = block.get("source")
+        try:
+            check_media({**block, "source": source if isinstance(source, Mapping) else {}})
+        except InvalidValue as error:
+            raise InvalidMessage(f"block {place} of the message, {error}") from error
+    return content
 
 
 def _validator(toolbox: Toolbox | None) -> Callable[[str, Json], object] | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Any, TypeVar
@@ -87,6 +87,20 @@ class OpenCall:
     started: ToolStarted | None = None
     """The newest attempt."""
 
+    @property
+    def awaits(self) -> str | None:
+        """What kind of thing it waits for (`approval`, `order`, ...); None when it can move."""
+        return str((self.until or {}).get("type")) if self.status is Status.WAITING else None
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """When the wait is over; None is never, and so is a moment of a tool's own that nobody can read."""
+        try:
+            moment = datetime.fromisoformat((self.until or {})["expires_at"])
+        except (KeyError, TypeError, ValueError):
+            return None
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:
@@ -96,8 +110,8 @@ class Fact:
     tool: str
     input: Any
     data: Any
-    before: Fact | None = None
-    """The fact before it, so that the newest comes first and the tail is shared."""
+    before: Fact | None = field(default=None, repr=False, compare=False)
+    """The fact before it, so that the newest comes first and the tail is shared. Longer than Python recurses."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +185,8 @@ class State:
     """Not before this moment is the next attempt due; None when it is due now."""
     unheard: bool = False
     """A message came that no request has carried yet."""
+    queued: bool = False
+    """It came while a turn was under way: if no request of that turn carries it, it begins the next."""
     holds_back: bool = False
     """The newest answer lets no text follow it yet (see `stops.holds_back`)."""
     interrupted: UserInterrupt | None = None
@@ -199,7 +215,7 @@ class State:
 def fold(state: State, event: Event) -> State:
     """The state after `event`. Events of a kind nobody knows change only the position."""
     after = _fold(state, event)
-    if isinstance(event.body, UserMessage | UserInterrupt | ToolConfirmation):
+    if isinstance(event.body, UserMessage | UserInterrupt | ToolConfirmation | SessionUpdated):
         return replace(after, position=event.position)
     return replace(after, position=event.position, active_at=event.at)
 
@@ -228,11 +244,15 @@ def _fold(state: State, event: Event) -> State:
                 max_tokens=max_tokens,
                 retry_at=None,
                 unheard=state.unheard and state.holds_back,
+                queued=state.queued and state.holds_back,
                 totals=replace(state.totals, requests=state.totals.requests + 1),
             )
-        case ToolWaiting(tool_use_id=call_id, until=until):
-            return _settled(_changed(state, call_id, status=Status.WAITING, until=until))
+        case ToolWaiting() as body:
+            return _waits(state, body)
         case ToolConfirmation(tool_use_id=call_id) as body:
+            call = state.open.get(call_id)
+            if call is None or call.awaits != "approval":
+                return state  # a decision is used once, and only where one was asked for
             return _settled(_changed(state, call_id, status=Status.DECIDED, decision=body))
         case UserMessage():
             return _spoke(state, event)
@@ -248,7 +268,7 @@ def _fold(state: State, event: Event) -> State:
         case UserInterrupt() as body:
             if state.phase is Phase.QUIET:
                 return state
-            return replace(state, phase=following(state.phase, Sign.INTERRUPTED), interrupted=body)
+            return replace(state, interrupted=body, queued=False)
         case SessionCreated() as body:
             return replace(
                 state,
@@ -273,12 +293,13 @@ def _fold(state: State, event: Event) -> State:
 
 def _spoke(state: State, event: Event) -> State:
     """A message begins a turn, unless one is under way: then it waits to be heard."""
-    if state.in_flight or state.open or state.phase is Phase.ENDING:
-        return replace(state, unheard=True)
+    if state.in_flight or state.open or state.interrupted or state.phase is Phase.ENDING:
+        return replace(state, unheard=True, queued=True)
     return replace(
         state,
         phase=following(state.phase, Sign.SPOKE),
         unheard=True,
+        queued=state.phase is not Phase.QUIET,
         ending=None,
         turn=Turn(began_at=event.at),
         failures=0,
@@ -300,20 +321,26 @@ def _answered(state: State, event: Event, body: ModelAnswered) -> State:
     content: Sequence[Mapping[str, Json]] = message.get("content") or []
     reading = read(message)
     text = text_of(content)
+    newest = text if text.strip() else ""
+    if reading is Reading.REFUSED or (not newest and reading not in (Reading.CUT, Reading.EMPTY)):
+        newest = state.turn.text
     turn = replace(
         state.turn,
         answers=state.turn.answers + 1,
         pauses=state.turn.pauses + 1 if reading is Reading.PAUSED else 0,
         growths=state.turn.growths if reading is Reading.CUT else 0,
-        text=text if text.strip() and reading is not Reading.REFUSED else state.turn.text,
+        text=newest,
     )
+    holding = holds_back(message)
+    let_go = state.holds_back and not holding and state.interrupted is None  # what waited for that may be heard now
     state = replace(
         state,
         in_flight=0,
         failures=0,
         failing_since=None,
         retry_at=None,
-        holds_back=holds_back(message),
+        holds_back=holding,
+        queued=state.queued or (state.unheard and let_go),
         turn=turn,
         totals=_counted(state.totals, message.get("usage"), body.cost_usd),
     )
@@ -332,7 +359,8 @@ def _answered(state: State, event: Event, body: ModelAnswered) -> State:
         case Reading.DONE:
             sign, ending = Sign.ANSWERED, Ended(text=said, stop_sequence=message.get("stop_sequence"))
         case Reading.REFUSED:
-            details = message.get("stop_details") or {}
+            details = message.get("stop_details")
+            details = details if isinstance(details, Mapping) else {}
             category, why = details.get("category"), details.get("explanation")
             sign, ending = Sign.STOPPED, Refused(category=category, explanation=why, text=state.partial_text)
         case Reading.CONTEXT_FULL:
@@ -352,7 +380,7 @@ def _called(state: State, event: Event, body: ModelAnswered, *, stray: bool) -> 
         elif call.index in body.malformed:
             refused = "its input was not a JSON object"
         opened[call.id] = OpenCall(call, refused=refused)
-    turn = replace(state.turn, tool_calls=state.turn.tool_calls + len(calls))
+    turn = replace(state.turn, tool_calls=state.turn.tool_calls + len(calls), texts=(), text=state.partial_text)
     return replace(state, phase=following(state.phase, Sign.CALLED), open=opened, turn=turn)
 
 
@@ -362,6 +390,13 @@ def _changed(state: State, call_id: str, **changes: Any) -> State:
     if call is None:
         return state
     return replace(state, open={**state.open, call_id: replace(call, **changes)})
+
+
+def _waits(state: State, body: ToolWaiting) -> State:
+    call = state.open.get(body.tool_use_id)
+    if call is not None and call.started is None and _ordered(body.until) and body.until.get("after") not in state.open:
+        return state  # what it was to wait for has ended meanwhile
+    return _settled(_changed(state, body.tool_use_id, status=Status.WAITING, until=body.until))
 
 
 def _ended(state: State, event: Event, body: ToolEnded) -> State:
@@ -398,7 +433,11 @@ def result_hash(content: str | Sequence[Mapping[str, Json]], *, is_error: bool) 
 
 
 def _waits_for(call: OpenCall, other_id: str) -> bool:
-    return call.until is not None and call.until.get("type") == "order" and call.until.get("after") == other_id
+    return call.until is not None and _ordered(call.until) and call.until.get("after") == other_id
+
+
+def _ordered(until: Mapping[str, Json]) -> bool:
+    return until.get("type") == "order"
 
 
 def _settled(state: State) -> State:
@@ -429,21 +468,35 @@ def _failed(state: State, event: Event, body: ModelFailed) -> State:
 def _rested(state: State, event: Event, stop_reason: Mapping[str, Json]) -> State:
     outcome = state.ending or from_wire(stop_reason, state.partial_text)
     state = replace(state, outcome=outcome, ending=None)
-    if state.phase is Phase.WAITING:
+    if state.open:
         return state
-    state = replace(state, phase=following(state.phase, Sign.RESTED), interrupted=None, failures=0, retry_at=None)
-    if state.unheard and state.phase is Phase.QUIET:
-        return replace(state, phase=following(state.phase, Sign.UNHEARD), turn=Turn(began_at=event.at))
+    state = replace(
+        state,
+        phase=following(state.phase, Sign.RESTED),
+        interrupted=None,
+        in_flight=0,
+        failures=0,
+        failing_since=None,
+        retry_at=None,
+    )
+    if state.queued and state.phase is Phase.QUIET:
+        return replace(state, phase=following(state.phase, Sign.UNHEARD), queued=False, turn=Turn(began_at=event.at))
     return state
 
 
 def _counted(totals: Totals, usage: Any, cost_usd: str | None) -> Totals:
-    """Totals with one answer more. Missing, null and odd figures count as none, and the answer still counts."""
-    figures: Mapping[str, Any] = usage if isinstance(usage, Mapping) else {}
+    """
+    Totals with one answer more. Missing, null and odd figures count as none, and the answer still counts.
+
+    What an answer took is the sum of its iterations; the top level leaves some out. Source: wire.md 1.6.
+    """
+    whole: Mapping[str, Any] = usage if isinstance(usage, Mapping) else {}
+    iterations = whole.get("iterations")
+    parts = [part for part in iterations if isinstance(part, Mapping)] if isinstance(iterations, list) else []
 
     def tokens(name: str) -> int:
-        figure = figures.get(name)
-        return figure if isinstance(figure, int) and figure > 0 else 0
+        figures = [part.get(name) for part in parts or [whole]]
+        return sum(figure for figure in figures if isinstance(figure, int) and figure > 0)
 
     return replace(
         totals,

@@ -48,7 +48,7 @@ STOP_REASONS: Mapping[str, Reading] = {
 def read(message: Mapping[str, Json]) -> Reading:
     """What a whole answer means. An answer without a stop reason is a cut stream and never gets here."""
     content = message.get("content") or []
-    reading = STOP_REASONS.get(message.get("stop_reason") or "", Reading.UNSUPPORTED)
+    reading = STOP_REASONS.get(str(message.get("stop_reason")), Reading.UNSUPPORTED)
     has_calls = any(block.get("type") == "tool_use" for block in content)
     match reading:
         case Reading.DONE if has_calls:
@@ -67,8 +67,13 @@ def holds_back(message: Mapping[str, Json]) -> bool:
     """
     Whether text must wait until the answer after this one.
 
-    While a server tool of the turn has no result yet, the next user message may hold tool results only.
+    While a server tool of a turn that goes on has no result yet, the next user message may hold tool results only.
     """
+    if read(message) not in (Reading.PAUSED, Reading.CALLS, Reading.STRAY_CALLS):
+        return False
     content = message.get("content") or []
     done = {block.get("tool_use_id") for block in content if block.get("tool_use_id")}
-    return any(block.get("type") == "server_tool_use" and block.get("id") not in done for block in content)
+    return any(block.get("type") in _ON_SERVER and block.get("id") not in done for block in content)
+
+
+_ON_SERVER = ("server_tool_use", "mcp_tool_use")

@@ -129,10 +129,9 @@ class Projection:
         self.memory.holds_back = holds_back(message)
         match reading:
             case Reading.EMPTY | Reading.REFUSED:
-                self.memory.holds_back = False
+                pass
             case Reading.CUT | Reading.CONTEXT_FULL | Reading.UNSUPPORTED:
                 self._hold(_whole_text(content), Held.CUT)
-                self.memory.holds_back = False
             case Reading.PAUSED:
                 self._hold(self._wire(event, content, last=True), Held.PAUSED)
             case Reading.CALLS | Reading.STRAY_CALLS:
@@ -213,7 +212,7 @@ class Projection:
         wire_id, name, given = block.get("id"), block.get("name"), block.get("input")
         changes: dict[str, Json] = {}
         if not isinstance(wire_id, str) or not TOOL_USE_ID.fullmatch(wire_id) or wire_id in self.memory.ids:
-            wire_id = changes["id"] = f"toolu_{event.position}_{index}"
+            wire_id = changes["id"] = self._new_id(f"toolu_{event.position}_{index}")
         if not isinstance(name, str) or not TOOL_NAME.fullmatch(name):
             changes["name"] = "".join(c if TOOL_NAME.fullmatch(c) else "_" for c in str(name))[:128] or "_"
         if not isinstance(given, dict):
@@ -223,6 +222,11 @@ class Projection:
         self.memory.ids.add(wire_id)
         self.memory.wire_ids[f"{event.id}.{index}"] = wire_id
         return {**block, **changes} if changes else block
+
+    def _new_id(self, wanted: str) -> str:
+        while wanted in self.memory.ids:
+            wanted += "_"  # the model may have thought of the same
+        return wanted
 
     def _forget_thinking(self) -> None:
         """

@@ -15,6 +15,7 @@ from typing import Any
 
 from relevo.content import Json, sha256
 from relevo.errors import Category, Outcome, ToolError
+from relevo.events import ToolStarted
 from relevo.state import OpenCall, State, Status
 from relevo.tools.context import ToolContext
 from relevo.tools.effects import Recovery, after_crash
@@ -70,17 +71,24 @@ def judge(call: OpenCall, toolbox: Toolbox, state: State, context: ToolContext, 
     try:
         tool = toolbox.find(call.call.name)
     except ToolError as error:
-        if call.status is Status.STARTED:
+        if call.started is not None:
             return _unknown(call, "this program no longer has the tool, so it cannot be asked")
         return Refuse(call, error)
-    if call.status is Status.STARTED and call.started is not None:
-        return _after_crash(call, tool)
-    return _judge_new(call, tool, toolbox, state, context, now=now)
+    if call.started is None:
+        return _judge_new(call, tool, toolbox, state, context, now=now)
+    if call.status is Status.STARTED:
+        return _after_crash(call, call.started, tool)
+    return _unknown(call, "it began, and what it waited for did not come in time")
 
 
-def _after_crash(call: OpenCall, tool: Tool[..., Any]) -> Action:
-    assert call.started is not None
-    given, attempt = call.started.input, call.started.attempt + 1
+def _after_crash(call: OpenCall, started: ToolStarted, tool: Tool[..., Any]) -> Action:
+    given, attempt = started.input, started.attempt + 1
+    try:
+        tool.validate(given)
+    except ToolError:
+        return _unknown(call, "this program's tool takes another input, so it cannot be asked")
+    if started.effect != tool.effect:
+        return _unknown(call, f"it began as {started.effect}, and this program's tool is {tool.effect}")
     match after_crash(tool.effect, has_reconcile=tool.reconcile is not None):
         case Recovery.RERUN:
             return Start(call, tool, given, attempt)
@@ -94,6 +102,11 @@ def _judge_new(
     call: OpenCall, tool: Tool[..., Any], toolbox: Toolbox, state: State, context: ToolContext, *, now: datetime
 ) -> Action:
     decision = call.decision
+    if decision is None and call.awaits == "approval":
+        # It comes back undecided: only its time can have run out.
+        return _refuse(
+            call, "Not executed: nobody approved it in time.", category="permission", code="approval_expired"
+        )
     if decision is not None and decision.result == "deny":
         why = f": {decision.deny_message}" if decision.deny_message else "."
         return _refuse(call, f"Not executed: a person denied it{why}", category="permission", code="denied")
@@ -134,12 +147,7 @@ def _missing(call: OpenCall, requirement: Requires) -> Refuse:
     )
 
 
-def _needs_approval(call: OpenCall, reason: str, state: State, now: datetime) -> Action:
-    if call.until is not None and call.until.get("type") == "approval":
-        # It waited already and comes back undecided: only its time can have run out.
-        return _refuse(
-            call, "Not executed: nobody approved it in time.", category="permission", code="approval_expired"
-        )
+def _needs_approval(call: OpenCall, reason: str, state: State, now: datetime) -> Suspend:
     seconds = state.agent.get("approval_seconds")
     until = {
         "type": "approval",

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from relevo.content import Json, checked, clean
+from relevo.content import Json, checked, clean, sha256
 from relevo.errors import AlreadyDecided, DecisionExpired, InvalidValue, NothingToDecide
 from relevo.events import ToolConfirmation
-from relevo.state import OpenCall, State, Status
+from relevo.state import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,12 @@ def questions(state: State) -> tuple[Question, ...]:
             call_id=call.call.id,
             tool=call.call.name,
             input=call.call.input,
-            reason=str(until.get("reason", "")),
-            expires_at=None if until.get("expires_at") is None else datetime.fromisoformat(until["expires_at"]),
+            reason=str((call.until or {}).get("reason", "")),
+            expires_at=call.expires_at,
             identity=state.identity,
         )
         for call in state.open.values()
-        if call.status is Status.WAITING and (until := call.until or {}).get("type") == "approval"
+        if call.awaits == "approval"
     )
 
 
@@ -71,7 +71,7 @@ def decide_about(
         NothingToDecide: no such call waits for a decision, or ever did.
         AlreadyDecided: another decision was taken first.
         DecisionExpired: the time is over.
-        InvalidValue: a blank approver, a message with an approval, or an edited input with a denial.
+        InvalidValue: a blank approver, a message with an approval, an edit with a denial, or one that is no JSON.
     """
     if not approver.strip():
         raise InvalidValue("an approver must be named")
@@ -79,34 +79,24 @@ def decide_about(
         raise InvalidValue("a message goes with a denial only")
     if result == "deny" and edited is not None:
         raise InvalidValue("an edited input goes with an approval only")
+    plain: dict[str, Json] | None = None if edited is None else checked(edited)
     call = state.open.get(call_id)
     earlier = call.decision if call is not None and call.decision is not None else decided(call_id)
     if earlier is not None:
-        if (earlier.result, earlier.input) == (result, edited):
+        if (earlier.result, sha256(earlier.input)) == (result, sha256(plain)):
             return None
         raise AlreadyDecided(f"call {call_id!r} was decided ({earlier.result}) by {earlier.approver!r}")
-    if call is None or call.status is not Status.WAITING or (call.until or {}).get("type") != "approval":
+    if call is None or call.awaits != "approval" or call.until is None:
         raise NothingToDecide(f"no call {call_id!r} waits for a decision in session {state.session_id!r}")
-    assert call.until is not None
-    expires_at = call.until.get("expires_at")
-    if expires_at is not None and datetime.fromisoformat(expires_at) <= now:
-        raise DecisionExpired(f"the decision about {call_id!r} was due by {expires_at}")
-    if edited is not None:
-        edited = _checked_edit(call, edited, validate)
+    if call.expires_at is not None and call.expires_at <= now:
+        raise DecisionExpired(f"the decision about {call_id!r} was due by {call.expires_at.isoformat()}")
+    if plain is not None and validate is not None:
+        validate(call.call.name, plain)
     return ToolConfirmation(
         tool_use_id=call_id,
         result=result,
         approver=clean(approver.strip()),
         input_sha256=call.until["input_sha256"],
-        input=edited,
+        input=plain,
         deny_message=None if message is None else clean(message),
     )
-
-
-def _checked_edit(
-    call: OpenCall, edited: Mapping[str, Any], validate: Callable[[str, Json], object] | None
-) -> dict[str, Json]:
-    plain: dict[str, Json] = checked(edited)
-    if validate is not None:
-        validate(call.call.name, plain)
-    return plain

@@ -97,7 +97,7 @@ def decide(state: State, limits: Limits, *, now: datetime, first_limit: int, lar
             return Rest(state.ending)
         case Phase.ENDING:
             return Nothing(state.outcome)
-        case Phase.CALLING if state.interrupted is not None:
+        case Phase.CALLING | Phase.WAITING if state.interrupted is not None:
             return CloseCalls(_open(state), "Not executed: the user interrupted the turn.")
         case Phase.CALLING if reached is not None:
             return CloseCalls(_open(state), f"Not executed: the limit of this turn is reached ({reached}).")
@@ -120,7 +120,7 @@ def decide(state: State, limits: Limits, *, now: datetime, first_limit: int, lar
         case Phase.EMPTY:
             if state.turn.nudges.get("empty", 0) < limits.nudges:
                 return Nudge("empty", PLEASE_ANSWER)
-            return Rest(Empty())
+            return Rest(Empty(text=state.partial_text))
         case _:
             assert_never(state.phase)
 
@@ -148,8 +148,7 @@ def limit_reached(state: State, limits: Limits, now: datetime) -> Limit | None:
 
 def has_expired(call: OpenCall, now: datetime) -> bool:
     """Whether the time to act on a waiting call is over."""
-    expires_at = (call.until or {}).get("expires_at")
-    return call.status is Status.WAITING and expires_at is not None and datetime.fromisoformat(expires_at) <= now
+    return call.awaits is not None and call.expires_at is not None and call.expires_at <= now
 
 
 def _over(count: float, limit: float | None) -> bool:
@@ -166,9 +165,7 @@ def _movable(state: State) -> tuple[OpenCall, ...]:
 
 def _wait(state: State) -> Step:
     """Rest while everything waits; once that is written down, there is nothing more to do."""
-    pending = tuple(
-        call_id for call_id, call in state.open.items() if (call.until or {}).get("type") not in (None, "order")
-    )
+    pending = tuple(call_id for call_id, call in state.open.items() if call.awaits != "order")
     outcome = AwaitingAction(event_ids=pending, text=state.partial_text)
     if state.outcome == outcome:
         return Nothing(outcome)

@@ -88,7 +88,8 @@ async def ask(journal: Journal, parts: Parts, step: AskModel) -> None:
 
 def _request(journal: Journal, parts: Parts, max_tokens: int) -> Request:
     journal.projection.check(has_tools=bool(parts.settings.tools))
-    request = build(parts.settings, journal.projection.messages, max_tokens=max_tokens)
+    # No message carries a cache mark: they are taken off at the doors.
+    request = build(parts.settings, journal.projection.messages, max_tokens=max_tokens, marked=())
     size = len(request.head) + sum(map(len, request.messages))
     if size > MAX_BODY_BYTES:
         raise ModelError(f"the request has {size} bytes; the API takes {MAX_BODY_BYTES}", type="request_too_large")
@@ -153,9 +154,6 @@ async def _act(journal: Journal, parts: Parts, actions: Sequence[Action]) -> Non
                 settled.append(_end(journal, parts, call, failed(error)))
             case Suspend(call, until):
                 settled.append(_wait(call.call, until, call.call.input))
-            case Start() | Ask() if action.attempt > 1 and not _fits(action):
-                error = unknown_outcome(action.call, "its input does not fit the tool as this program has it")
-                settled.append(_end(journal, parts, action.call, failed(error)))
             case Ask():
                 body = await _ask_tool(journal, parts, action)
                 if isinstance(body, Start):
@@ -179,15 +177,6 @@ async def _act(journal: Journal, parts: Parts, actions: Sequence[Action]) -> Non
         except ExceptionGroup as errors:
             # No tool's: what a tool raises is its result. It is the log's, and one lost lease is lost to all.
             raise errors.exceptions[0] from None
-
-
-def _fits(action: Start | Ask) -> bool:
-    """Whether the input of a call that an older program began is one for the tool of today."""
-    try:
-        action.tool.validate(action.input)
-    except ToolError:
-        return False
-    return True
 
 
 def context(journal: Journal, call: OpenCall, given: object, attempt: int = 1) -> ToolContext:
@@ -228,7 +217,7 @@ async def _run(journal: Journal, parts: Parts, start: Start) -> None:
     except ToolError as error:
         # Only a newer program's tool can refuse what an older one took; that one may have begun.
         lost = unknown_outcome(start.call, "the tool no longer takes this input") if start.attempt > 1 else error
-        await journal.append(_end(journal, parts, start.call.call, failed(lost), given=start.input))
+        await journal.append(_end(journal, parts, start.call, failed(lost), given=start.input))
         return
     known = context(journal, start.call, start.input, start.attempt)
     ending: Ending | None

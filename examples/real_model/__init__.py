@@ -1,0 +1,1 @@
+"""The rudest guest: ten support tasks with a small real model, offline. `make real-model`."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 TEXT = "x" * 497
 SYSTEM = "You call echo until you are told to stop."
 
-Run = Callable[[str], Awaitable[None]]
+Run = Callable[[str], Coroutine[None, None, None]]
 clock: list[tuple[float, float]] = []
 """Wall and CPU time at every tool call of a run: what turn n cost is the difference."""
 
@@ -27,7 +27,11 @@ async def naive(*, streaming: bool) -> tuple[Run, Callable[[], Awaitable[None]]]
 
     clients: dict[str, AsyncAnthropic] = {}
     tools: list[Any] = [
-        {"name": "echo", "description": "Echo.", "input_schema": {"type": "object", "properties": {"i": {"type": "integer"}}}}
+        {
+            "name": "echo",
+            "description": "Echo.",
+            "input_schema": {"type": "object", "properties": {"i": {"type": "integer"}}},
+        }
     ]
 
     async def run(base_url: str) -> None:
@@ -102,7 +106,8 @@ async def peer(name: str, folder: Path) -> tuple[Run, Callable[[], Awaitable[Non
             return await ours(folder / "bench.db")
         case "relevo-memory":
             return await ours(None)
-    raise SystemExit(f"no peer {name!r}")
+        case _:
+            raise SystemExit(f"no peer {name!r}")
 
 
 async def many(run: Run, base_url: str, count: int) -> None:

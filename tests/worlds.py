@@ -40,6 +40,7 @@ from relevo.events import (
     UserInterrupt,
     UserMessage,
 )
+from relevo.fold import fold, fold_all
 from relevo.human.gate import Action, Ask, Refuse, Start, Suspend, judge, unknown_outcome
 from relevo.human.questions import decide_about, questions
 from relevo.loop.decide import AskModel, CloseCalls, Nothing, Nudge, Rest, RunTools, decide
@@ -47,7 +48,7 @@ from relevo.loop.perform import batches
 from relevo.loop.repeats import note_for
 from relevo.model.request import build
 from relevo.outcome import to_wire
-from relevo.state import OpenCall, State, fold, fold_all
+from relevo.state import OpenCall, State
 from relevo.tools import Requires, tool
 from relevo.tools.context import ToolContext
 from relevo.tools.effects import idempotency_key
@@ -354,9 +355,9 @@ class World:
         self._append(ModelAnswered(message=message, malformed=malformed, cost_usd=cost))
 
     def _run_tools(self, calls: Sequence[OpenCall]) -> None:
-        for batch in batches(calls, self.toolbox):
-            actions = [judge(call, self.toolbox, self.state, self._context(call), now=self.now) for call in batch]
-            self._act(actions)
+        """The first batch only, as the loop does it: before the next, it is decided again."""
+        batch = next(iter(batches(calls, self.toolbox)))
+        self._act([judge(call, self.toolbox, self.state, self._context(call), now=self.now) for call in batch])
 
     def _act(self, actions: Sequence[Action]) -> None:
         settled: list[Body] = []

@@ -14,6 +14,7 @@ NEXT: Mapping[Code, str] = {
     "not_yours": "Do not try again. Help with the customer's own orders, or call escalate_to_human.",
     "not_delivered": "Tell the customer; if that does not settle it, call escalate_to_human.",
     "no_such_line": "Call lookup_order to see the lines of the order.",
+    "needs_approval": "Another refund came in between. Call process_refund again: it will wait for a person.",
     "already_refunded": "Do not refund it again. Tell the customer; if they disagree, call escalate_to_human.",
     "too_much": "Call lookup_order to see how much can be refunded.",
     "key_reused": "Call escalate_to_human.",

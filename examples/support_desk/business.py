@@ -99,9 +99,12 @@ class Business:
         reason: str,
         session_id: str,
         call_id: str,
+        at_most_cents: int | None = None,
     ) -> Refund:
         """
         Give money back, once. The same `key` again returns the refund that it made, and changes nothing.
+
+        `at_most_cents` is what all refunds of the order may come to without a person's word; None: somebody gave it.
 
         Raises:
             RefundRefused: the rule of refunds says no, or the key was used for another refund.
@@ -114,7 +117,9 @@ class Business:
                     raise RefundRefused(Refusal("key_reused", f"The key of {earlier.reference} is for another refund."))
                 return earlier
             order = _order(connection, order_id)
-            why_not = refusal(order, order_id, customer_id=customer_id, line=line, cents=cents)
+            why_not = refusal(
+                order, order_id, customer_id=customer_id, line=line, cents=cents, at_most_cents=at_most_cents
+            )
             if why_not is not None:
                 raise RefundRefused(why_not)
             assert order is not None

@@ -14,7 +14,14 @@ MAX_CENTS = 100_000_000
 """More than any order is worth, and small enough for any database."""
 
 Code = Literal[
-    "order_not_found", "not_yours", "not_delivered", "no_such_line", "already_refunded", "too_much", "key_reused"
+    "order_not_found",
+    "not_yours",
+    "not_delivered",
+    "no_such_line",
+    "already_refunded",
+    "too_much",
+    "needs_approval",
+    "key_reused",
 ]
 
 
@@ -110,9 +117,13 @@ class Refusal:
     """For people and models: holds nothing that the one who asked may not know."""
 
 
-def refusal(order: Order | None, order_id: str, *, customer_id: str, line: int, cents: int) -> Refusal | None:
+def refusal(
+    order: Order | None, order_id: str, *, customer_id: str, line: int, cents: int, at_most_cents: int | None = None
+) -> Refusal | None:
     """
     Say why `customer_id` cannot have `cents` back for `line` of the order; None: they can.
+
+    `at_most_cents` is what all refunds of the order may come to without a person's word; None: somebody gave it.
 
     Whose order it is comes first: of an order of somebody else, nothing else is told.
     """
@@ -135,4 +146,7 @@ def refusal(order: Order | None, order_id: str, *, customer_id: str, line: int, 
     if not 1 <= cents <= most:
         what = f"order {order.id}" if line == WHOLE else f"line {line} of order {order.id}"
         return Refusal("too_much", f"{cents} cents is not 1 to {most} cents {order.currency}, what is left for {what}.")
+    if at_most_cents is not None and order.refunded_cents + cents > at_most_cents:
+        total = order.refunded_cents + cents
+        return Refusal("needs_approval", f"{total} cents in all for order {order.id} need a person's approval.")
     return None

@@ -121,7 +121,8 @@ def _look(rude: Rude, dice: random.Random) -> Reply:
 def _right(rude: Rude, dice: random.Random) -> Reply:
     """What a refund should look like, three calls at once; but of anybody's order, and perhaps again."""
     order = rude.order(dice)
-    cents = max(1, order.refundable_cents() // dice.choice((1, 1, 2, 3)))
+    most = max(1, order.refundable_cents())
+    cents = dice.choice((most, most, most // 2 or 1, most + 1, 2 * most))
     pay = call("process_refund", {"order_id": order.id, "cents": cents, "reason": "damaged"})
     reply = call("get_customer", {}) + call("lookup_order", {"order_id": order.id}) + pay
     return reply + pay if dice.random() < 0.5 else reply

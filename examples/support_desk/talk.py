@@ -75,7 +75,10 @@ def kind_of(result: Result) -> Kind:
     """Read a result."""
     if not result.is_error:
         return "ok"
-    return next((kind for kind, pattern in _KINDS if re.search(pattern, result.text)), "other")
+    for kind, pattern in _KINDS:
+        if re.search(pattern, result.text):
+            return kind
+    return "other"
 
 
 def needed_tool(result: Result) -> str:

@@ -181,6 +181,8 @@ class Desk:
                 reason=reason,
                 session_id=ctx.session_id,
                 call_id=ctx.call_id,
+                # Looked at again in the transaction: two sessions at once could each stay under it.
+                at_most_cents=None if ctx.approver is not None else self._approval_above_cents,
             )
         except RefundRefused as error:
             code, text = error.refusal.code, f"{error.refusal.reason} {NEXT[error.refusal.code]}"

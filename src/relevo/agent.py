@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from relevo.content import Json, checked
 from relevo.errors import InvalidAgent, InvalidValue, NotJson
+from relevo.model.capabilities import capabilities, default_max_tokens
 from relevo.model.settings import Settings
 from relevo.tools.tool import Tool
 from relevo.tools.toolbox import Toolbox
@@ -82,6 +83,8 @@ def _is_amount(value: object) -> bool:
 
 
 _CENTURY_SECONDS = 100 * 365 * 86_400
+_INTERLEAVED = "interleaved-thinking-2025-05-14"
+"""With it, a thinking budget may be larger than one answer's. Source: extended thinking page, read 2026-12-01."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +143,18 @@ class Agent:
             settings_of(record)
         except InvalidValue as error:
             raise InvalidAgent(f"agent {self.name!r}: {error}") from error
+        self._check_room()
+
+    def _check_room(self) -> None:
+        """The API refuses more output than the model can give, and thinking that leaves no room for an answer."""
+        can, room = capabilities(self.model), self.max_tokens or default_max_tokens(self.model, self.effort)
+        if can.known and room > can.max_output_tokens:
+            raise InvalidAgent(
+                f"agent {self.name!r}: max_tokens {room} is over what {self.model} can give, {can.max_output_tokens}"
+            )
+        budget = (self.thinking or {}).get("budget_tokens")
+        if isinstance(budget, int) and budget >= room and _INTERLEAVED not in self.betas:
+            raise InvalidAgent(f"agent {self.name!r}: thinking may take {budget} tokens, all of max_tokens {room}")
 
     def _freeze_texts(self, name: str) -> None:
         given: str | Sequence[str] = getattr(self, name)

@@ -130,6 +130,8 @@ class ModelFailed:
     """The wait before the next attempt; None when there will be none."""
     usage: Mapping[str, Json] | None = None
     """What was counted before it failed; None when nothing was."""
+    cost_usd: str | None = None
+    """Of that usage; as in `ModelAnswered`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

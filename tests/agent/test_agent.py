@@ -115,6 +115,9 @@ class TestAgents:
             {"max_tokens": True},
             {"max_tokens": 1.5},
             {"max_tokens": "9"},
+            {"max_tokens": 128_001},
+            {"model": "claude-haiku-4-5", "max_tokens": 64_001},
+            {"model": "claude-haiku-4-5", "thinking": {"type": "enabled", "budget_tokens": 9}, "max_tokens": 9},
             {"effort": "extreme"},
             {"effort": ""},
             {"effort": "high", "model": "claude-haiku-4-5"},
@@ -139,6 +142,14 @@ class TestAgents:
     def test_a_wrong_agent_is_refused_when_it_is_made(self, wrong: dict[str, Any]) -> None:
         with pytest.raises(InvalidAgent):
             agent(**wrong)
+
+    def test_a_model_nobody_knows_is_asked_for_what_the_agent_says(self) -> None:
+        assert agent(model="claude-next-9", max_tokens=10**6).max_tokens == 10**6
+
+    def test_thinking_between_tools_may_take_more_than_one_answer(self) -> None:
+        thinking = {"type": "enabled", "budget_tokens": 9000}
+
+        agent(model="claude-haiku-4-5", thinking=thinking, max_tokens=9000, betas=["interleaved-thinking-2025-05-14"])
 
     @pytest.mark.parametrize("tools", [[look, look], ["look"], [lambda: None]])
     def test_wrong_tools_are_refused_when_it_is_made(self, tools: Any) -> None:
@@ -169,7 +180,7 @@ made_agents = st.builds(
     name=st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", fullmatch=True),
     system=st.none() | st.text().filter(str.strip),
     tools=st.sampled_from([(), (look,)]),
-    max_tokens=st.none() | st.integers(1, 10**6),
+    max_tokens=st.none() | st.integers(1, 128_000),
     effort=st.none() | st.sampled_from(get_args(Effort)),
     thinking=st.sampled_from([None, {"type": "adaptive"}, {"type": "disabled"}]),
     stop_sequences=st.lists(st.text().filter(str.strip), max_size=2),

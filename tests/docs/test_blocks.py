@@ -71,7 +71,7 @@ def test_the_commands_of_the_readme_run(simulator: str, tmp_path: Path) -> None:
             continue
         words = [session if word == "SESSION" else word for word in words[1:]]
         command = [sys.executable, "-m", "relevo.cli", *words]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, (line, done.stdout, done.stderr)
         session = session or next(word for word in done.stdout.split() if word.startswith("sesn_"))
         ran += 1

@@ -19,6 +19,7 @@ FLOORS = {
     "outcome": 1.1,
     "phases": 1.1,
     "state": 1.2,
+    "fold": 1.3,
     "log": 2,
     "model": 2,
     "tools": 2,

@@ -18,12 +18,13 @@ from relevo import Agent, DirectModel, Harness, Limits, Log, MemoryLog, Model, M
 from relevo.clock import Clock
 from relevo.context.project import Projection
 from relevo.events import Event, ModelFailed, ToolEnded
+from relevo.fold import fold_all
 from relevo.loop.verify import verify
 from relevo.model import Deadlines
 from relevo.simulator import Script, Simulator
 from relevo.simulator.brains.brain import Answers, Brain
 from relevo.simulator.brains.script import Step
-from relevo.state import State, fold_all
+from relevo.state import State
 
 MODEL = "claude-opus-5-5"
 """Always thinks, and binds every thinking block to the exact bytes before it: the strictest there is."""

@@ -318,7 +318,6 @@ def test_an_agent_that_could_not_run_cannot_be_made(options: dict[str, Any]) -> 
         Agent(**{"name": "a", "model": MODEL, **options})
 
 
-@pytest.mark.xfail(reason="open: agent.py lets these through, and the API refuses every request", strict=True)
 @pytest.mark.parametrize(
     "options",
     [

@@ -242,7 +242,8 @@ async def test_ctrl_c_leaves_nothing_broken(disk_stage: Stage, path: Path, where
     if where == "tool":
         assert await process.stdout.readline() == b"charging\n"
     else:
-        await asked.wait()
+        async with asyncio.timeout(30):
+            await asked.wait()
     process.send_signal(signal.SIGINT)
     async with asyncio.timeout(20):
         _, said = await process.communicate()

@@ -1,5 +1,5 @@
 """
-The fourteen behaviours in which agent loops on Claude were measured (reference/peers.md a.4), all of them ours.
+The fourteen behaviours in which agent loops on Claude were measured, all of them ours.
 
 Each is played against the strict simulator over both transports; the stage asserts that no rule was broken.
 """

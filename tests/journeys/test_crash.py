@@ -1,7 +1,7 @@
 """
 Real processes, killed inside a side effect and between any two lines of the log; a new process wakes the session.
 
-The test of reference/peers.md a.5, for every class of effect: nothing that may not be repeated is repeated, nothing
+A crash inside a side effect, for every class of effect: nothing that may not be repeated is repeated, nothing
 that ended is lost, the model is told the truth, and the session goes on without a refused request.
 """
 

@@ -71,7 +71,9 @@ class Ending:
     wrong: list[str]
 
 
-async def play(scene: Scene, folder: Path, where: Master, sim: Simulator, deaths: Sequence[Death | None] = ()) -> Ending:
+async def play(
+    scene: Scene, folder: Path, where: Master, sim: Simulator, deaths: Sequence[Death | None] = ()
+) -> Ending:
     """The scene to its end; the first wakes die as told, one each. None lives."""
     folder.mkdir()
     desk, log = folder / "desk.db", folder / "sessions.db"
@@ -85,7 +87,12 @@ async def play(scene: Scene, folder: Path, where: Master, sim: Simulator, deaths
             await session.say(message)
             for _ in range(MAX_WAKES):
                 death = next(left, None)
-                job = {"log": str(log), "desk": str(desk), "session": session.id, "base_url": sim.base_url}
+                job: dict[str, Any] = {
+                    "log": str(log),
+                    "desk": str(desk),
+                    "session": session.id,
+                    "base_url": sim.base_url,
+                }
                 job |= {} if death is None else {"when": death.when, "at": death.at}
                 answer = await where.wake(job)
                 assert "error" not in answer, answer

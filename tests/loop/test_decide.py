@@ -27,6 +27,7 @@ from relevo.events import (
     UserInterrupt,
     UserMessage,
 )
+from relevo.fold import fold
 from relevo.loop.decide import (
     CONTINUE,
     MAX_GROWTHS,
@@ -52,7 +53,7 @@ from relevo.outcome import (
     to_wire,
 )
 from relevo.phases import Phase
-from relevo.state import State, fold
+from relevo.state import State
 from relevo.stops import Reading, read
 from tests.worlds import INPUTS, START, World, calm, log_of, message, play, soups, state_of, worlds
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relevo.content import Call
+from relevo.fold import call_hash, result_hash
 from relevo.loop.repeats import note_for
-from relevo.state import State, Turn, call_hash, result_hash
+from relevo.state import State, Turn
 
 CALL = Call("c1", "toolu_1", "look", {"a": 1, "b": 2}, 0)
 

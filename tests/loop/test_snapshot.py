@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from relevo import Agent, MemoryLog
 from relevo.context.project import Projection
 from relevo.events import SessionCreated, UserMessage
+from relevo.fold import fold_all
 from relevo.log.log import Snapshot
 from relevo.loop import snapshot
-from relevo.state import State, fold_all
+from relevo.state import State
 from tests.worlds import SESSION, World, play, worlds
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)

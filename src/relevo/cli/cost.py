@@ -59,7 +59,7 @@ def costs(session_id: str, events: Iterable[Event]) -> list[Line]:
             case ModelAnswered(message=message, cost_usd=price):
                 model, usage = str(message.get("model")), read_usage(message.get("usage"))
             case ModelFailed(usage=raw) if raw is not None:
-                model, usage, price = "(failed requests)", read_usage(raw), None
+                model, usage, price = "(failed requests)", read_usage(raw), event.body.cost_usd
             case _:
                 continue
         line = lines.get(model, Line(session_id, model, Usage(), Decimal(0), 0))

@@ -39,15 +39,19 @@ async def _wake(session_id: str, places: list[str], log: Path, base_url: str | N
 
 def live() -> Callable[[Mapping[str, Any]], None]:
     """Shows an answer's text as it arrives."""
+    shown = False
 
     def watch(event: Mapping[str, Any]) -> None:
+        nonlocal shown
         delta = event.get("delta") or {}
         if event.get("type") == "content_block_delta" and delta.get("type") == "text_delta":
             lines = str(delta.get("text", "")).split("\n")
             sys.stdout.write("\n".join(printable(line) for line in lines))
             sys.stdout.flush()
-        elif event.get("type") == "message_stop":
+            shown = True
+        elif event.get("type") == "message_stop" and shown:
             sys.stdout.write("\n")
+            shown = False
 
     return watch
 

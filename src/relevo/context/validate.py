@@ -16,11 +16,6 @@ from typing import Any
 
 from relevo.content import Block, Json
 
-MAX_BODY_BYTES = 32 * 1024 * 1024
-"""A larger request is refused with 413."""
-
-MAX_CACHE_MARKS = 4
-
 TOOL_USE_ID = re.compile(r"[a-zA-Z0-9_-]+")
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 
@@ -134,13 +129,3 @@ def _text(block: Block) -> list[str]:
     if not isinstance(text, str) or not text.strip():
         return ["a text block is blank"]
     return []
-
-
-def cache_marks(value: Json) -> int:
-    """How many `cache_control` marks a request, or a part of one, carries."""
-    if isinstance(value, Mapping):
-        here = value.get("cache_control") is not None
-        return here + sum(cache_marks(item) for key, item in value.items() if key != "cache_control")
-    if isinstance(value, list):
-        return sum(cache_marks(item) for item in value)
-    return 0

@@ -7,7 +7,7 @@ A follower listens before it reads, so that nothing appended in between is misse
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import contextmanager
 
 from relevo.errors import LogClosed
@@ -25,7 +25,7 @@ class Bell:
         self.closed = False
 
     @contextmanager
-    def listen(self, session_id: str) -> Iterator[asyncio.Event]:
+    def listen(self, session_id: str) -> Generator[asyncio.Event, None, None]:
         """An event that is set whenever the session's log may have grown."""
         heard = asyncio.Event()
         self._listening.setdefault(session_id, set()).add(heard)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -64,7 +64,7 @@ def _code(error: sqlite3.Error) -> int:
 
 
 @contextmanager
-def said_in_our_words(path: Path) -> Iterator[None]:
+def said_in_our_words(path: Path) -> Generator[None, None, None]:
     """Turn the failures of a file into `LogCorrupt` and `LogUnavailable`; wrong SQL stays what it is."""
     try:
         yield

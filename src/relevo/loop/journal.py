@@ -15,9 +15,10 @@ from relevo.clock import Clock
 from relevo.context.project import Projection
 from relevo.errors import LogMoved
 from relevo.events import Body, Event
+from relevo.fold import fold
 from relevo.log.log import Lease, Log, Transaction, TransactionalLog
 from relevo.loop.snapshot import due, replay, save
-from relevo.state import State, fold
+from relevo.state import State
 
 
 class Journal:
@@ -47,24 +48,32 @@ class Journal:
 
         Raises LeaseLost when another process has taken over; then nothing was written and this one must stop.
         """
+        while not await self.append_if_still(*bodies, flush=flush):
+            pass
+
+    async def append_if_still(self, *bodies: Body, flush: bool = False) -> bool:
+        """
+        Write `bodies` if nobody else appended since; False when somebody did: that is read now, to decide again.
+
+        For what was decided and not done: an ending, say, that a message just made untrue. Raises as `append` does.
+        """
         async with self._writing:
-            while True:
-                at = self._clock.now()
-                try:
-                    head = await self._log.append(
-                        self.lease.session_id,
-                        bodies,
-                        expected=self.state.position,
-                        at=at,
-                        epoch=self.lease.epoch,
-                        flush=flush,
-                    )
-                except LogMoved:
-                    await self.catch_up()
-                    continue
-                break
+            at = self._clock.now()
+            try:
+                head = await self._log.append(
+                    self.lease.session_id,
+                    bodies,
+                    expected=self.state.position,
+                    at=at,
+                    epoch=self.lease.epoch,
+                    flush=flush,
+                )
+            except LogMoved:
+                await self.catch_up()
+                return False
             first = head - len(bodies) + 1
             self._take_in(Event(self.lease.session_id, first + n, at, body) for n, body in enumerate(bodies))
+            return True
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction | None]:

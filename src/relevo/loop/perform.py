@@ -16,7 +16,7 @@ from typing import Any
 from relevo.agent import Limits
 from relevo.clock import Clock
 from relevo.content import Call, Json, encode
-from relevo.errors import ModelError, ToolError
+from relevo.errors import InvalidValue, ModelError, ToolError
 from relevo.events import Body, ModelAnswered, ModelFailed, RequestStarted, ToolEnded, ToolStarted, ToolWaiting
 from relevo.human.gate import Action, Ask, Refuse, Start, Suspend, judge, unknown_outcome
 from relevo.loop.decide import AskModel
@@ -27,10 +27,10 @@ from relevo.model.prices import cost
 from relevo.model.request import Request, build
 from relevo.model.retry import DEFAULT_POLICY, RetryPolicy, wait_before
 from relevo.model.settings import Settings
-from relevo.state import OpenCall, Status
+from relevo.state import OpenCall
 from relevo.tools.context import ToolContext
 from relevo.tools.effects import idempotency_key
-from relevo.tools.endings import Done, Ending, Failed, NotDone, Returned, Unclear, Waiting, failed
+from relevo.tools.endings import Done, Ending, Failed, Fate, NotDone, Returned, Unclear, Waiting, failed
 from relevo.tools.pipeline import reconcile, run
 from relevo.tools.result import ending_of
 from relevo.tools.toolbox import Toolbox
@@ -73,13 +73,13 @@ async def ask(journal: Journal, parts: Parts, step: AskModel) -> None:
     except ModelError as error:
         await journal.append(_failure(journal, parts, error, attempt))
         return
-    price = cost(answer.message.get("usage"), str(answer.message.get("model") or parts.settings.model))
+    price = _price(answer.message.get("usage"), str(answer.message.get("model") or parts.settings.model))
     await journal.append(
         ModelAnswered(
             message=answer.message,
             request_id=answer.request_id,
             malformed=sorted(answer.malformed),
-            cost_usd=None if price is None else str(price),
+            cost_usd=price,
             seconds=answer.seconds,
             first_token_seconds=answer.first_token_seconds,
         )
@@ -110,7 +110,13 @@ def _failure(journal: Journal, parts: Parts, error: ModelError, attempt: int) ->
         },
         retry_in_seconds=wait_before(error, attempt=attempt, elapsed=elapsed, random=parts.dice(), policy=parts.retry),
         usage=error.usage,
+        cost_usd=_price(error.usage, parts.settings.model),
     )
+
+
+def _price(usage: Mapping[str, Any] | None, model: str) -> str | None:
+    price = cost(usage, model)
+    return None if price is None else str(price)
 
 
 async def run_tools(journal: Journal, parts: Parts, calls: Sequence[OpenCall]) -> None:
@@ -165,8 +171,11 @@ async def _act(journal: Journal, parts: Parts, actions: Sequence[Action]) -> Non
     effects = any(start.tool.effect != "read" for start in starts)
     # The intent survives a power cut before an effect begins; a read may be lost and repeated.
     bodies = [*settled, *(_started(journal, start) for start in starts)]
-    if bodies:
-        await journal.append(*bodies, flush=effects)
+    if bodies and not await journal.append_if_still(*bodies, flush=effects):
+        # What is known stays known; what would begin is decided again: somebody may have said stop.
+        if settled:
+            await journal.append(*settled)
+        return
     if len(starts) == 1:
         await _run(journal, parts, starts[0])
     elif starts:
@@ -189,6 +198,7 @@ def context(journal: Journal, call: OpenCall, given: object, attempt: int = 1) -
         tool=call.call.name,
         key=_key(journal, call, given),
         attempt=attempt,
+        approver=None if call.decision is None else call.decision.approver,
         identity=state.identity,
         metadata=state.metadata,
         epoch=journal.lease.epoch,
@@ -231,7 +241,17 @@ async def _run(journal: Journal, parts: Parts, start: Start) -> None:
     if isinstance(ending, Waiting):
         await journal.append(_wait(start.call.call, ending.until, start.input))
         return
-    await journal.append(_end(journal, parts, start.call, ending, given=start.input, seconds=seconds))
+    try:
+        await journal.append(_end(journal, parts, start.call, ending, given=start.input, seconds=seconds))
+    except InvalidValue as error:
+        told = _not_kept(start, error, outcome=ending.outcome if isinstance(ending, Failed) else "executed")
+        await journal.append(_end(journal, parts, start.call, told, given=start.input, seconds=seconds))
+
+
+def _not_kept(start: Start, error: InvalidValue, *, outcome: Fate) -> Failed:
+    """The ending of a call whose own ending the log refuses: the tool's fault, so the model's to read."""
+    message = f"{start.tool.name} came to its end, but its result cannot be kept ({error})."
+    return Failed(message=message, category="internal", code="result_not_kept", outcome=outcome)
 
 
 class _RolledBack(Exception):
@@ -252,6 +272,8 @@ async def _run_in_transaction(
             await transaction.append([_end(journal, parts, start.call, ending, given=start.input)])
     except _RolledBack as rolled_back:
         return rolled_back.ending
+    except InvalidValue as error:
+        return _not_kept(start, error, outcome="not_executed")
     return None
 
 
@@ -282,12 +304,12 @@ async def close_calls(journal: Journal, parts: Parts, calls: Sequence[OpenCall],
     """Answer calls without running them; of one that may have begun, the truth: nobody knows."""
     bodies: list[Body] = []
     for call in calls:
-        if call.status is Status.STARTED:
-            error = unknown_outcome(call, "it was interrupted while it ran")
+        if call.started is not None:
+            error = unknown_outcome(call, "it was interrupted after it began")
         else:
             error = ToolError(why, category="permission", code="not_executed", outcome="not_executed")
         bodies.append(_end(journal, parts, call, failed(error)))
-    await journal.append(*bodies)
+    await journal.append_if_still(*bodies)
 
 
 def _wait(call: Call, until: Mapping[str, Json], given: Json) -> ToolWaiting:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relevo.content import Block, Call
-from relevo.state import State, call_hash, result_hash
+from relevo.fold import call_hash, result_hash
+from relevo.state import State
 
 WARN_BEFORE = 2
 """How many identical results before the cap the first note comes: with the default cap of 5, at the third."""

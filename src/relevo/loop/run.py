@@ -44,7 +44,7 @@ async def run(journal: Journal, parts: Parts, *, worker: str = "") -> Outcome | 
             case CloseCalls(calls, why):
                 await close_calls(journal, parts, calls, why)
             case Nudge(reason, text):
-                await journal.append(LoopNudged(reason=reason, text=text))
+                await journal.append_if_still(LoopNudged(reason=reason, text=text))
             case Rest(outcome):
-                await journal.append(SessionIdle(stop_reason=to_wire(outcome)))
-                await journal.save()
+                if await journal.append_if_still(SessionIdle(stop_reason=to_wire(outcome))):
+                    await journal.save()

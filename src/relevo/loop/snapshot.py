@@ -19,8 +19,9 @@ from relevo.content import Call, Json, decode, encode
 from relevo.context import project
 from relevo.context.project import PROJECTION_VERSION, Memory, Projection
 from relevo.context.validate import Validator
+from relevo.fold import FOLD_VERSION, fold
 from relevo.log.log import Log, Snapshot
-from relevo.state import FOLD_VERSION, Fact, State, fold
+from relevo.state import Fact, State
 
 VERSION = FOLD_VERSION * 1000 + PROJECTION_VERSION
 FIRST = 500
@@ -110,7 +111,8 @@ def _pack(value: Any) -> Json:
         case _ if is_dataclass(value):
             packed = [[field.name, _pack(getattr(value, field.name))] for field in fields(value) if field.init]
             return {"class": [type(value).__name__, packed]}
-    raise TypeError(f"a snapshot cannot hold {type(value).__name__}")
+        case _:
+            raise TypeError(f"a snapshot cannot hold {type(value).__name__}")
 
 
 def _unpack(value: Any) -> Any:
@@ -137,7 +139,8 @@ def _unpack(value: Any) -> Any:
         case "class":
             name, packed = inside
             return _CLASSES[name](**{field: _unpack(item) for field, item in packed})
-    raise KeyError(mark)
+        case _:
+            raise KeyError(mark)
 
 
 def _facts(newest: Fact) -> list[Json]:

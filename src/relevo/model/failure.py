@@ -15,7 +15,7 @@ MAX_MESSAGE_CHARS = 500
 
 MIN_SECRET_CHARS = 8
 
-# Source: wire.md 0.6; only for answers that do not say their own type.
+# Source: API errors page, read 2026-12-01; only for answers that do not say their own type.
 TYPE_OF_STATUS = {
     400: "invalid_request_error",
     401: "authentication_error",

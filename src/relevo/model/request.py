@@ -19,7 +19,7 @@ from relevo.model.capabilities import default_max_tokens
 from relevo.model.settings import Settings
 
 MAX_CACHE_MARKS = 4
-"""The API accepts no more in one request, the automatic one included. Source: wire.md 5.4 L5, read 2026-12-01."""
+"""The API accepts no more in one request, the automatic one included. Source: prompt caching page, read 2026-12-01."""
 
 # Inside a JSON text a quote is escaped, so this finds keys only; a tool input that has such a key counts as a mark
 # too, which costs us one of our own marks and nothing else.

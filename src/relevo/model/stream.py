@@ -8,7 +8,8 @@ and a `message_stop` that says that it did. Three rules keep what comes out hone
 - what we do not know we keep (blocks, fields) or pass over (events, deltas), and never guess;
 - without `message_stop` there is no answer.
 
-Deltas go into lists and are joined once, so the cost is linear in the bytes. Source: wire.md 1.7, read 2026-12-01.
+Deltas go into lists and are joined once, so the cost is linear in the bytes.
+Source: API streaming page, read 2026-12-01.
 """
 
 from __future__ import annotations
@@ -233,8 +234,10 @@ def whole(message: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[int]]:
     malformed: set[int] = set()
     content: list[Any] = []
     for index, block in enumerate(message["content"]):
+        if not isinstance(block, Mapping):
+            raise protocol(f"content block {index} is no object")
         kept = block
-        if isinstance(block, Mapping) and block.get("type") == "tool_use":
+        if block.get("type") == "tool_use":
             well, value = tool_input(block.get("input", {}))
             kept = {**block, "input": value}
             if not well:

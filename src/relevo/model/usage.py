@@ -3,7 +3,7 @@ Tokens, counted from the `usage` object of an answer.
 
 An answer may be several iterations of sampling (compaction, fallback, advisor). The bill is the sum over
 `usage.iterations`; the fill of the context window is the last one of type `message`. The top level leaves some out.
-Source: SDK docstrings of `BetaUsage`; ../reference wire.md 1.6, read 2026-12-01.
+Source: SDK docstrings of `BetaUsage` (anthropic 2.15), read 2026-12-01.
 """
 
 from __future__ import annotations

@@ -27,6 +27,8 @@ class ToolContext:
     key: str = ""
     """The idempotency key: the same on every attempt of this call. Hand it to whatever you call."""
     attempt: int = 1
+    approver: str | None = None
+    """Who approved this very call; None when nobody had to."""
     identity: Mapping[str, Json] = field(default_factory=dict, repr=False)
     """Who speaks, as the channel knows it. Decide by this, never by what the model says about the person."""
     metadata: Mapping[str, Json] = field(default_factory=dict, repr=False)

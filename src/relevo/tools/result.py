@@ -31,6 +31,9 @@ MAX_DATA_CHARS = 1_000_000
 """Longer data is not kept, so a gate that needs it stays shut. The log is no place for a table dump."""
 
 _MEDIA = ("image", "document")
+_OURS = ("approval", "order")
+"""What only the gate may let a call wait for."""
+
 _log = logging.getLogger("relevo.tools")
 
 
@@ -70,6 +73,8 @@ def _waiting(value: Waiting) -> Waiting:
     until = to_json(value.until)
     if not isinstance(until, dict) or not isinstance(until.get("type"), str):
         raise InvalidValue("Waiting needs a mapping with a 'type'")
+    if until["type"] in _OURS:
+        raise InvalidValue(f"waiting for {until['type']!r} is the harness's own word; a tool needs another")
     return Waiting(until)
 
 

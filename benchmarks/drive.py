@@ -7,6 +7,7 @@ import json
 import resource
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 from benchmarks import peers
@@ -52,7 +53,7 @@ async def main(name: str, base_url: str, folder: Path, cases: list[str]) -> None
             await peers.many(run, f"{base_url}/{path}", at_once)
         wall, used, bytes_written = time.perf_counter() - wall, cpu() - used, written() - bytes_written
         marks = [moment for _, moment in peers.clock]
-        per_turn = [after - before for before, after in zip(marks, marks[1:], strict=False)] if at_once == 1 else []
+        per_turn = [after - before for before, after in pairwise(marks)] if at_once == 1 else []
         print(
             json.dumps(
                 {

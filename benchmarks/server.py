@@ -112,7 +112,7 @@ async def stream(writer: asyncio.StreamWriter, head: bytes, middle: list[bytes],
 
 
 async def main(port_file: Path) -> None:
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=64 * 1024 * 1024)
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=64 * 1024 * 1024, backlog=1024)
     draft = port_file.with_suffix(".draft")
     draft.write_text(str(server.sockets[0].getsockname()[1]))
     draft.replace(port_file)

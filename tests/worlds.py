@@ -43,8 +43,8 @@ from relevo.events import (
 from relevo.fold import fold, fold_all
 from relevo.human.gate import Action, Ask, Refuse, Start, Suspend, judge, unknown_outcome
 from relevo.human.questions import decide_about, questions
+from relevo.loop.calls import batches
 from relevo.loop.decide import AskModel, CloseCalls, Nothing, Nudge, Rest, RunTools, decide
-from relevo.loop.perform import batches
 from relevo.loop.repeats import note_for
 from relevo.model.request import build
 from relevo.outcome import to_wire

@@ -178,7 +178,9 @@ def _answered(state: State, event: Event, body: ModelAnswered) -> State:
         case Reading.CALLS | Reading.STRAY_CALLS:
             return _called(state, event, body, stray=reading is Reading.STRAY_CALLS)
         case Reading.PAUSED:
-            return replace(state, phase=following(state.phase, Sign.PAUSED))
+            # The answer goes on in the next one, so its text does too.
+            turn = replace(turn, texts=(*turn.texts, text), text="")
+            return replace(state, phase=following(state.phase, Sign.PAUSED), turn=turn)
         case Reading.CUT:
             return replace(state, phase=following(state.phase, Sign.CUT))
         case Reading.EMPTY:

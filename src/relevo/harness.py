@@ -6,6 +6,7 @@ A `Harness` keeps no session in memory: everything it answers, it reads from the
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import secrets
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from weakref import WeakValueDictionary
 
 from relevo.agent import Agent, Limits, settings_of
 from relevo.clock import Clock, RealClock
@@ -22,7 +24,7 @@ from relevo.errors import InvalidAgent, LogCorrupt
 from relevo.events import SessionCreated
 from relevo.log.log import Log, SessionInfo
 from relevo.loop.journal import Journal
-from relevo.loop.perform import Parts
+from relevo.loop.parts import Parts
 from relevo.loop.run import run as run_loop
 from relevo.model.capabilities import default_max_tokens, max_output
 from relevo.model.model import Model, Watch
@@ -57,6 +59,7 @@ class Harness:
         self.clock: Clock = clock or RealClock()
         self.log = _log(log)
         self._agents: dict[str, Agent] = {}
+        self._driving: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._model = model
         self._retry = retry
         self._worker = worker or f"{socket.gethostname()}:{os.getpid()}"
@@ -123,6 +126,8 @@ class Harness:
         """
         Carry a session on from wherever it stopped, on this machine or another; return how its turn ended.
 
+        A second wake in the same program waits for the first; one in another program takes the session over.
+
         None when nothing was ever asked. Harmless when nothing is owed.
 
         Raises:
@@ -130,6 +135,11 @@ class Harness:
             InvalidAgent: this program does not know the session's agent.
             LeaseLost: another process woke it later and goes on with it.
         """
+        # Two wakes in one program take turns. Between programs the newer one takes over: see LeaseLost.
+        async with self._driving.setdefault(session_id, asyncio.Lock()):
+            return await self._drive(session_id, watch)
+
+    async def _drive(self, session_id: str, watch: Watch | None) -> Outcome | None:
         agent = self._agent(await self._agent_name(session_id))
         journal = await Journal.open(self.log, session_id, self.clock)
         if dict(journal.state.agent) != agent.record():

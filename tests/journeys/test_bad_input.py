@@ -78,7 +78,7 @@ NOT_MESSAGES = [
 ]
 
 
-@pytest.mark.parametrize("message", NOT_MESSAGES, ids=repr)
+@pytest.mark.parametrize("message", NOT_MESSAGES, ids=lambda value: f"{type(value).__name__} {value!r}"[:60].split(" at 0x")[0])
 async def test_b025_what_is_no_message_is_refused_before_anything_is_stored(stage: Stage, message: Any) -> None:
     await stage.plays([say("ok")])
     session = await stage.begin(stage.agent())
@@ -311,7 +311,7 @@ def test_b133_two_tools_of_one_name_are_refused_when_the_agent_is_made() -> None
         {"tools": ["charge"]},
         {"thinking": {"type": datetime(2026, 1, 1, tzinfo=UTC)}},
     ],
-    ids=repr,
+    ids=lambda value: f"{type(value).__name__} {value!r}"[:60].split(" at 0x")[0],
 )
 def test_an_agent_that_could_not_run_cannot_be_made(options: dict[str, Any]) -> None:
     with pytest.raises((InvalidAgent, InvalidTool)):
@@ -325,7 +325,7 @@ def test_an_agent_that_could_not_run_cannot_be_made(options: dict[str, Any]) -> 
         {"model": "claude-haiku-4-5", "max_tokens": 128_000},
         {"model": "claude-haiku-4-5", "thinking": {"type": "enabled", "budget_tokens": 40_000}, "max_tokens": 32_000},
     ],
-    ids=repr,
+    ids=lambda value: f"{type(value).__name__} {value!r}"[:60].split(" at 0x")[0],
 )
 def test_an_agent_whose_limits_the_model_refuses_cannot_be_made(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidAgent):
@@ -631,7 +631,7 @@ ODD_INPUTS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("given", ODD_INPUTS, ids=repr)
+@pytest.mark.parametrize("given", ODD_INPUTS, ids=lambda value: f"{type(value).__name__} {value!r}"[:60].split(" at 0x")[0])
 async def test_b032_an_input_that_does_not_fit_is_answered_and_never_run(stage: Stage, given: Any) -> None:
     ran: list[int] = []
 

@@ -8,9 +8,11 @@ dies between any two lines leaves a session that the next one carries on.
 from __future__ import annotations
 
 from relevo.events import LoopNudged, SessionIdle, SessionRunning
+from relevo.loop.attempt import ask
+from relevo.loop.calls import close_calls, run_tools
 from relevo.loop.decide import AskModel, CloseCalls, Nothing, Nudge, Rest, RunTools, decide
 from relevo.loop.journal import Journal
-from relevo.loop.perform import Parts, ask, close_calls, run_tools
+from relevo.loop.parts import Parts
 from relevo.outcome import Outcome, to_wire
 
 

@@ -1,5 +1,5 @@
 """
-Does what was decided, and writes down what happened.
+Judges and runs the calls of an answer, and writes down what happened.
 
 The order around every side effect is: the intent in the log, then the effect, then its end in the log. At whatever
 line this process dies, the next one knows what may have happened.
@@ -8,25 +8,17 @@ line this process dies, the next one knows what may have happened.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from random import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from relevo.agent import Limits
-from relevo.clock import Clock
 from relevo.content import Call, Json, encode
-from relevo.errors import InvalidValue, ModelError, ToolError
-from relevo.events import Body, ModelAnswered, ModelFailed, RequestStarted, ToolEnded, ToolStarted, ToolWaiting
+from relevo.errors import InvalidValue, ToolError
+from relevo.events import Body, ToolEnded, ToolStarted, ToolWaiting
 from relevo.human.gate import Action, Ask, Refuse, Start, Suspend, judge, unknown_outcome
-from relevo.loop.decide import AskModel
 from relevo.loop.journal import Journal
+from relevo.loop.parts import Parts
 from relevo.loop.repeats import note_for
-from relevo.model.model import Model, Watch
-from relevo.model.prices import cost
-from relevo.model.request import Request, build
-from relevo.model.retry import DEFAULT_POLICY, RetryPolicy, wait_before
-from relevo.model.settings import Settings
 from relevo.state import OpenCall
 from relevo.tools.context import ToolContext
 from relevo.tools.effects import idempotency_key
@@ -34,89 +26,6 @@ from relevo.tools.endings import Done, Ending, Failed, Fate, NotDone, Returned, 
 from relevo.tools.pipeline import reconcile, run
 from relevo.tools.result import ending_of
 from relevo.tools.toolbox import Toolbox
-
-MAX_BODY_BYTES = 32 * 1024 * 1024
-"""The API refuses a larger request with 413. Source: API errors page, read 2026-12-01."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """What a run is done with. The log is in the journal; everything here may differ from process to process."""
-
-    model: Model
-    toolbox: Toolbox
-    clock: Clock
-    settings: Settings
-    limits: Limits
-    first_limit: int
-    """`max_tokens` of an ordinary request."""
-    largest_limit: int
-    """The most the model can be given."""
-    retry: RetryPolicy = DEFAULT_POLICY
-    dice: Callable[[], float] = field(default=random)
-    """A number in [0, 1), for jitter."""
-    watch: Watch | None = None
-    """Sees raw stream events, for live display."""
-
-
-async def ask(journal: Journal, parts: Parts, step: AskModel) -> None:
-    """Make one attempt at the next answer, and write down what came of it; before its time, only wait for that."""
-    clock = parts.clock
-    if step.not_before is not None and step.not_before > clock.now():
-        await clock.sleep((step.not_before - clock.now()).total_seconds())
-        await journal.catch_up()
-        return  # decided again: meanwhile somebody may have said stop
-    attempt = journal.state.failures + 1
-    await journal.append(RequestStarted(model=parts.settings.model, max_tokens=step.max_tokens, attempt=attempt))
-    try:
-        answer = await parts.model.ask(_request(journal, parts, step.max_tokens), watch=parts.watch)
-    except ModelError as error:
-        await journal.append(_failure(journal, parts, error, attempt))
-        return
-    price = _price(answer.message.get("usage"), str(answer.message.get("model") or parts.settings.model))
-    await journal.append(
-        ModelAnswered(
-            message=answer.message,
-            request_id=answer.request_id,
-            malformed=sorted(answer.malformed),
-            cost_usd=price,
-            seconds=answer.seconds,
-            first_token_seconds=answer.first_token_seconds,
-        )
-    )
-
-
-def _request(journal: Journal, parts: Parts, max_tokens: int) -> Request:
-    journal.projection.check(has_tools=bool(parts.settings.tools))
-    # No message carries a cache mark: they are taken off at the doors.
-    request = build(parts.settings, journal.projection.messages, max_tokens=max_tokens, marked=())
-    size = len(request.head) + sum(map(len, request.messages))
-    if size > MAX_BODY_BYTES:
-        raise ModelError(f"the request has {size} bytes; the API takes {MAX_BODY_BYTES}", type="request_too_large")
-    return request
-
-
-def _failure(journal: Journal, parts: Parts, error: ModelError, attempt: int) -> ModelFailed:
-    since = journal.state.failing_since
-    elapsed = 0.0 if since is None else (parts.clock.now() - since).total_seconds()
-    return ModelFailed(
-        error={
-            "type": error.type,
-            "message": error.message,
-            "status": error.status,
-            "code": error.code,
-            "request_id": error.request_id,
-            "retry_after": error.retry_after,
-        },
-        retry_in_seconds=wait_before(error, attempt=attempt, elapsed=elapsed, random=parts.dice(), policy=parts.retry),
-        usage=error.usage,
-        cost_usd=_price(error.usage, parts.settings.model),
-    )
-
-
-def _price(usage: Mapping[str, Any] | None, model: str) -> str | None:
-    price = cost(usage, model)
-    return None if price is None else str(price)
 
 
 async def run_tools(journal: Journal, parts: Parts, calls: Sequence[OpenCall]) -> None:

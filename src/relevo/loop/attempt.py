@@ -1,0 +1,78 @@
+"""One attempt at the next answer: the intent in the log, the request, and what came of it in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from relevo.errors import ModelError
+from relevo.events import ModelAnswered, ModelFailed, RequestStarted
+from relevo.loop.decide import AskModel
+from relevo.loop.journal import Journal
+from relevo.loop.parts import Parts
+from relevo.model.prices import cost
+from relevo.model.request import Request, build
+from relevo.model.retry import wait_before
+
+MAX_BODY_BYTES = 32 * 1024 * 1024
+"""The API refuses a larger request with 413. Source: API errors page, read 2026-12-01."""
+
+
+async def ask(journal: Journal, parts: Parts, step: AskModel) -> None:
+    """Make one attempt at the next answer, and write down what came of it; before its time, only wait for that."""
+    clock = parts.clock
+    if step.not_before is not None and step.not_before > clock.now():
+        await clock.sleep((step.not_before - clock.now()).total_seconds())
+        await journal.catch_up()
+        return  # decided again: meanwhile somebody may have said stop
+    attempt = journal.state.failures + 1
+    await journal.append(RequestStarted(model=parts.settings.model, max_tokens=step.max_tokens, attempt=attempt))
+    try:
+        answer = await parts.model.ask(_request(journal, parts, step.max_tokens), watch=parts.watch)
+    except ModelError as error:
+        await journal.append(_failure(journal, parts, error, attempt))
+        return
+    price = _price(answer.message.get("usage"), str(answer.message.get("model") or parts.settings.model))
+    await journal.append(
+        ModelAnswered(
+            message=answer.message,
+            request_id=answer.request_id,
+            malformed=sorted(answer.malformed),
+            cost_usd=price,
+            seconds=answer.seconds,
+            first_token_seconds=answer.first_token_seconds,
+        )
+    )
+
+
+def _request(journal: Journal, parts: Parts, max_tokens: int) -> Request:
+    journal.projection.check(has_tools=bool(parts.settings.tools))
+    # No message carries a cache mark: they are taken off at the doors.
+    request = build(parts.settings, journal.projection.messages, max_tokens=max_tokens, marked=())
+    size = len(request.head) + sum(map(len, request.messages))
+    if size > MAX_BODY_BYTES:
+        raise ModelError(f"the request has {size} bytes; the API takes {MAX_BODY_BYTES}", type="request_too_large")
+    return request
+
+
+def _failure(journal: Journal, parts: Parts, error: ModelError, attempt: int) -> ModelFailed:
+    since = journal.state.failing_since
+    elapsed = 0.0 if since is None else (parts.clock.now() - since).total_seconds()
+    return ModelFailed(
+        error={
+            "type": error.type,
+            "message": error.message,
+            "status": error.status,
+            "code": error.code,
+            "request_id": error.request_id,
+            "retry_after": error.retry_after,
+        },
+        retry_in_seconds=wait_before(error, attempt=attempt, elapsed=elapsed, random=parts.dice(), policy=parts.retry),
+        usage=error.usage,
+        cost_usd=_price(error.usage, parts.settings.model),
+    )
+
+
+def _price(usage: Mapping[str, Any] | None, model: str) -> str | None:
+    price = cost(usage, model)
+    return None if price is None else str(price)

@@ -1,0 +1,37 @@
+"""Turns of one session in one program."""
+
+from __future__ import annotations
+
+import asyncio
+
+from relevo import Agent, DirectModel, Ended, Harness, MemoryLog
+from relevo.simulator import Rules, Script, Simulator, raw, say
+
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "q"}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+AGENT = Agent(name="a", model="claude-opus-5-5")
+
+
+async def test_two_runs_in_one_program_take_turns() -> None:
+    async with Simulator(Rules([lambda request: f"heard {request.last_user_text}"])) as sim:
+        model = DirectModel(api_key="any", base_url=sim.base_url)
+        async with Harness(MemoryLog(), agents=[AGENT], model=model) as harness:
+            session = await harness.start("a")
+            outcomes = await asyncio.gather(session.run("one"), session.run("two"), session.run("three"))
+            events = await session.events()
+
+        assert sim.violations == []
+    assert {outcome.type for outcome in outcomes} == {"end_turn"}
+    assert [event.kind for event in events].count("user.message") == 3
+    assert outcomes[-1].text.startswith("heard ")
+
+
+async def test_what_was_said_before_a_pause_is_part_of_the_answer() -> None:
+    script = Script([say("First half. ") + raw(SEARCH, stop_reason="pause_turn"), raw(FOUND) + say("Second half.")])
+    async with Simulator(script) as sim:
+        model = DirectModel(api_key="any", base_url=sim.base_url)
+        async with Harness(MemoryLog(), agents=[AGENT], model=model) as harness:
+            outcome = await harness.run("a", "search")
+
+        assert sim.violations == []
+    assert outcome == Ended(text="First half. Second half.")

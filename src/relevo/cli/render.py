@@ -81,7 +81,11 @@ def event_json(event: Event) -> dict[str, Any]:
 
 
 def event_line(event: Event) -> str:
-    """What happened, in one line for people."""
+    """What happened, in one line for people; nothing in it can paint a terminal."""
+    return shortened(_told(event), 160)
+
+
+def _told(event: Event) -> str:
     match event.body:
         case SessionCreated(agent=agent, identity=identity):
             who = f" for {json.dumps(dict(identity), ensure_ascii=False)}" if identity else ""

@@ -368,14 +368,14 @@ class World:
                     settled.append(self._end(call.call, failed(error)))
                 case Suspend(call, until):
                     settled.append(_waits(call.call, until, call.call.input))
-                case Ask(call, asked, given, attempt):
+                case Ask(call, asked, given, arguments, attempt):
                     answer = self.random.randrange(3)
                     if answer == 0:
                         settled.append(self._end(call.call, "done before", given=given))
                     elif answer == 1:
                         settled.append(self._end(call.call, failed(unknown_outcome(call, "nobody can tell"))))
                     else:
-                        starts.append(Start(call, asked, given, attempt))
+                        starts.append(Start(call, asked, given, arguments, attempt))
                 case Start():
                     starts.append(action)
         bodies = [*settled, *(self._started(start) for start in starts)]

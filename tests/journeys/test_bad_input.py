@@ -78,7 +78,9 @@ NOT_MESSAGES = [
 ]
 
 
-@pytest.mark.parametrize("message", NOT_MESSAGES, ids=lambda value: f"{type(value).__name__} {value!r}"[:60].split(" at 0x")[0])
+@pytest.mark.parametrize(
+    "message", NOT_MESSAGES, ids=lambda value: f"{type(value).__name__} {value!r}"[:60].split(" at 0x")[0]
+)
 async def test_b025_what_is_no_message_is_refused_before_anything_is_stored(stage: Stage, message: Any) -> None:
     await stage.plays([say("ok")])
     session = await stage.begin(stage.agent())
@@ -631,7 +633,9 @@ ODD_INPUTS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("given", ODD_INPUTS, ids=lambda value: f"{type(value).__name__} {value!r}"[:60].split(" at 0x")[0])
+@pytest.mark.parametrize(
+    "given", ODD_INPUTS, ids=lambda value: f"{type(value).__name__} {value!r}"[:60].split(" at 0x")[0]
+)
 async def test_b032_an_input_that_does_not_fit_is_answered_and_never_run(stage: Stage, given: Any) -> None:
     ran: list[int] = []
 

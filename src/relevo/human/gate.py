@@ -31,7 +31,9 @@ class Start:
     call: OpenCall
     tool: Tool[..., Any]
     input: Json
-    """Validated; edited if a person edited it."""
+    """As JSON; edited if a person edited it."""
+    arguments: Mapping[str, Any]
+    """The same, validated and typed."""
     attempt: int
 
 
@@ -42,6 +44,7 @@ class Ask:
     call: OpenCall
     tool: Tool[..., Any]
     input: Json
+    arguments: Mapping[str, Any]
     attempt: int
 
 
@@ -84,16 +87,16 @@ def judge(call: OpenCall, toolbox: Toolbox, state: State, context: ToolContext, 
 def _after_crash(call: OpenCall, started: ToolStarted, tool: Tool[..., Any]) -> Action:
     given, attempt = started.input, started.attempt + 1
     try:
-        tool.validate(given)
+        arguments = tool.validate(given)
     except ToolError:
         return _unknown(call, "this program's tool takes another input, so it cannot be asked")
     if started.effect != tool.effect:
         return _unknown(call, f"it began as {started.effect}, and this program's tool is {tool.effect}")
     match after_crash(tool.effect, has_reconcile=tool.reconcile is not None):
         case Recovery.RERUN:
-            return Start(call, tool, given, attempt)
+            return Start(call, tool, given, arguments, attempt)
         case Recovery.ASK:
-            return Ask(call, tool, given, attempt)
+            return Ask(call, tool, given, arguments, attempt)
         case Recovery.NEVER:
             return _unknown(call, "it was interrupted while it ran, and it is never repeated by itself")
 
@@ -120,8 +123,7 @@ def _judge_new(
     except ToolError as error:
         return Refuse(call, error)
     for requirement in tool.requires:
-        found = [fact.data for fact in state.results(requirement.tool)]
-        if not requirement.satisfied_by(given, found):
+        if not requirement.satisfied_by(given, (fact.data for fact in state.results(requirement.tool))):
             return _missing(call, requirement)
     if decision is None:
         reason = tool.approval_reason(arguments, context)
@@ -131,7 +133,7 @@ def _judge_new(
         before = _effect_before(call, toolbox, state)
         if before is not None:
             return Suspend(call, {"type": "order", "after": before})
-    return Start(call, tool, given, 1)
+    return Start(call, tool, given, arguments, 1)
 
 
 def _missing(call: OpenCall, requirement: Requires) -> Refuse:

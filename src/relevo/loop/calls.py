@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from relevo.content import Call, Json, encode
 from relevo.errors import InvalidValue, ToolError
@@ -131,19 +130,12 @@ def _started(journal: Journal, start: Start) -> ToolStarted:
 
 async def _run(journal: Journal, parts: Parts, start: Start) -> None:
     began = parts.clock.monotonic()
-    try:
-        arguments = start.tool.validate(start.input)
-    except ToolError as error:
-        # Only a newer program's tool can refuse what an older one took; that one may have begun.
-        lost = unknown_outcome(start.call, "the tool no longer takes this input") if start.attempt > 1 else error
-        await journal.append(_end(journal, parts, start.call, failed(lost), given=start.input))
-        return
     known = context(journal, start.call, start.input, start.attempt)
     ending: Ending | None
     if start.tool.effect == "transactional":
-        ending = await _run_in_transaction(journal, parts, start, arguments, known)
+        ending = await _run_in_transaction(journal, parts, start, known)
     else:
-        ending = await run(start.tool, arguments, known, parts.clock)
+        ending = await run(start.tool, start.arguments, known, parts.clock)
     if ending is None:
         return
     seconds = parts.clock.monotonic() - began
@@ -169,12 +161,12 @@ class _RolledBack(Exception):
 
 
 async def _run_in_transaction(
-    journal: Journal, parts: Parts, start: Start, arguments: Mapping[str, Any], known: ToolContext
+    journal: Journal, parts: Parts, start: Start, known: ToolContext
 ) -> Failed | Waiting | None:
     """Run a tool whose writes and whose end are stored together; return the ending if nothing was stored."""
     try:
         async with journal.transaction() as transaction:
-            ending = await run(start.tool, arguments, replace(known, transaction=transaction), parts.clock)
+            ending = await run(start.tool, start.arguments, replace(known, transaction=transaction), parts.clock)
             if not isinstance(ending, Returned):
                 raise _RolledBack(ending)  # noqa: TRY301  raised here so that nothing is stored
             assert transaction is not None, "the pipeline runs no transactional tool without one"
@@ -188,14 +180,8 @@ async def _run_in_transaction(
 
 async def _ask_tool(journal: Journal, parts: Parts, action: Ask) -> Start | Body:
     """What became of a call begun by a process that is gone: its end, or another start."""
-    try:
-        arguments = action.tool.validate(action.input)
-    except ToolError:
-        error = unknown_outcome(action.call, "the tool no longer takes this input")
-        return _end(journal, parts, action.call, failed(error))
-    answer = await reconcile(
-        action.tool, arguments, context(journal, action.call, action.input, action.attempt), parts.clock
-    )
+    known = context(journal, action.call, action.input, action.attempt)
+    answer = await reconcile(action.tool, action.arguments, known, parts.clock)
     match answer:
         case Done(value):
             ending = ending_of(value, tool=action.tool.name, max_chars=action.tool.max_result_chars)
@@ -203,7 +189,7 @@ async def _ask_tool(journal: Journal, parts: Parts, action: Ask) -> Start | Body
                 return _wait(action.call.call, ending.until, action.input)
             return _end(journal, parts, action.call, ending, given=action.input)
         case NotDone():
-            return Start(action.call, action.tool, action.input, action.attempt)
+            return Start(action.call, action.tool, action.input, action.arguments, action.attempt)
         case Unclear(why):
             error = unknown_outcome(action.call, why or "the tool itself cannot tell")
             return _end(journal, parts, action.call, failed(error))

@@ -16,9 +16,11 @@ def note_for(
     state: State, call: Call, content: str | Sequence[Block], *, is_error: bool, cap: int | None
 ) -> str | None:
     """What to add to a result that this very call has given before, near the cap; None when nothing is to be said."""
+    if cap is None:
+        return None
     last, count = state.turn.repeats.get(call_hash(call), ("", 0))
-    times = count + 1 if last == result_hash(content, is_error=is_error) else 1
-    if cap is None or times < max(2, cap - WARN_BEFORE):
+    times = count + 1
+    if times < max(2, cap - WARN_BEFORE) or last != result_hash(content, is_error=is_error):
         return None
     return (
         f"(The same call gave the same result {times} times in a row. Calling again will not change it, and at "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -41,5 +40,14 @@ class ToolContext:
 
     def __post_init__(self) -> None:
         # A tool that changed these would change what the gates and the next tool see.
-        object.__setattr__(self, "identity", MappingProxyType(deepcopy(dict(self.identity))))
-        object.__setattr__(self, "metadata", MappingProxyType(deepcopy(dict(self.metadata))))
+        object.__setattr__(self, "identity", MappingProxyType(_copied(self.identity)))
+        object.__setattr__(self, "metadata", MappingProxyType(_copied(self.metadata)))
+
+
+def _copied(value: Any) -> Any:
+    """A deep copy of a JSON value; several times as fast as `copy.deepcopy`, on the path of every call."""
+    if isinstance(value, Mapping):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copied(item) for item in value]
+    return value

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from relevo.errors import NothingToDecide as NothingToDecide
     from relevo.errors import NotJson as NotJson
     from relevo.errors import RelevoError as RelevoError
+    from relevo.errors import SessionHeld as SessionHeld
     from relevo.errors import SessionNotFound as SessionNotFound
     from relevo.errors import ToolError as ToolError
     from relevo.events import Event as Event
@@ -85,7 +86,7 @@ _HOMES = {
     "relevo.errors": (
         "AlreadyDecided DecisionError DecisionExpired InvalidAgent InvalidMessage InvalidRequest InvalidTool "
         "InvalidValue LeaseLost LogClosed LogCorrupt LogError LogMoved LogTooNew LogUnavailable MissingCredential "
-        "ModelError NotJson NothingToDecide RelevoError SessionNotFound ToolError"
+        "ModelError NotJson NothingToDecide RelevoError SessionHeld SessionNotFound ToolError"
     ),
     "relevo.events": "Event",
     "relevo.harness": "Harness",
@@ -167,6 +168,7 @@ __all__ = [
     "Returned",
     "SdkModel",
     "Session",
+    "SessionHeld",
     "SessionInfo",
     "SessionNotFound",
     "SqliteLog",

@@ -9,6 +9,7 @@ Every error of Relevo, one tree.
     │   └── InvalidAgent              an agent declared wrongly, or unknown here
     ├── LogError                      the log refused or failed; nothing was written
     │   ├── SessionNotFound
+    │   ├── SessionHeld               a living process drives the session
     │   ├── LogMoved                  somebody appended first: read again, decide again
     │   ├── LeaseLost                 somebody else holds the session now: stop
     │   ├── LogClosed
@@ -75,6 +76,16 @@ class SessionNotFound(LogError):
     def __init__(self, session_id: str) -> None:
         super().__init__(f"no session {session_id!r}")
         self.session_id = session_id
+
+
+class SessionHeld(LogError):
+    """A living process drives the session. Leave it to that, or take the session over on purpose."""
+
+    def __init__(self, session_id: str, *, holder: str) -> None:
+        host, _, rest = holder.rpartition(":")[0].rpartition(":")
+        super().__init__(f"session {session_id!r} is driven by process {rest} on {host}")
+        self.session_id = session_id
+        self.holder = holder
 
 
 class LogMoved(LogError):

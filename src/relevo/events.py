@@ -249,4 +249,6 @@ class Event:
 
 def event_id(session_id: str, position: int) -> str:
     """The id of the event at `position` of a session."""
-    return f"sevt_{session_id.removeprefix('sesn_')}_{position}"
+    if session_id.startswith("sesn_"):
+        return f"sevt_{session_id.removeprefix('sesn_')}_{position}"
+    return f"sevt-{session_id}_{position}"  # an id of the user's own; it can never be one of ours

@@ -12,6 +12,7 @@ import os
 import secrets
 import socket
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,7 +21,7 @@ from weakref import WeakValueDictionary
 from relevo.agent import Agent, Limits, settings_of
 from relevo.clock import Clock, RealClock
 from relevo.content import Message, checked
-from relevo.errors import InvalidAgent, LogCorrupt
+from relevo.errors import InvalidAgent, LogCorrupt, LogError
 from relevo.events import SessionCreated
 from relevo.log.log import Log, SessionInfo
 from relevo.loop.journal import Journal
@@ -31,7 +32,7 @@ from relevo.model.model import Model, Watch
 from relevo.model.retry import DEFAULT_POLICY, RetryPolicy
 from relevo.outcome import Outcome
 from relevo.session import Session, sendable
-from relevo.state import State
+from relevo.state import State, Status
 from relevo.tools.toolbox import Toolbox
 
 logger = logging.getLogger("relevo")
@@ -122,34 +123,42 @@ class Harness:
         session = await self.start(agent, identity=identity)
         return await session.run(content, watch=watch)
 
-    async def wake(self, session_id: str, *, watch: Watch | None = None) -> Outcome | None:
+    async def wake(self, session_id: str, *, watch: Watch | None = None, take_over: bool = False) -> Outcome | None:
         """
         Carry a session on from wherever it stopped, on this machine or another; return how its turn ended.
 
-        A second wake in the same program waits for the first; one in another program takes the session over.
+        A second wake in the same program waits for the first. While a process of another program drives the session,
+        this raises SessionHeld; `take_over` fences that one off instead, and of what it began only what may be done
+        twice is done again.
 
         None when nothing was ever asked. Harmless when nothing is owed.
 
         Raises:
             SessionNotFound: no such session.
             InvalidAgent: this program does not know the session's agent.
-            LeaseLost: another process woke it later and goes on with it.
+            SessionHeld: another process, which is alive, drives it.
+            LeaseLost: another process took it over meanwhile and goes on with it.
         """
-        # Two wakes in one program take turns. Between programs the newer one takes over: see LeaseLost.
         async with self._driving.setdefault(session_id, asyncio.Lock()):
-            return await self._drive(session_id, watch)
+            return await self._drive(session_id, watch, take_over=take_over)
 
-    async def _drive(self, session_id: str, watch: Watch | None) -> Outcome | None:
+    async def _drive(self, session_id: str, watch: Watch | None, *, take_over: bool) -> Outcome | None:
         agent = self._agent(await self._agent_name(session_id))
-        journal = await Journal.open(self.log, session_id, self.clock)
-        if dict(journal.state.agent) != agent.record():
-            # The log's word stands: other bytes would break caching and preserved thinking.
-            logger.warning(
-                "action=wake.drift session=%s agent=%s the agent's code differs from the record; the record is used",
-                session_id,
-                agent.name,
-            )
-        return await run_loop(journal, self._parts(agent, journal.state, watch), worker=self._worker)
+        journal = await Journal.open(self.log, session_id, self.clock, take_over=take_over)
+        try:
+            if dict(journal.state.agent) != agent.record():
+                # The log's word stands: other bytes would break caching and preserved thinking.
+                logger.warning(
+                    "action=wake.drift session=%s agent=%s the code differs from the record; the record is used",
+                    session_id,
+                    agent.name,
+                )
+            return await run_loop(journal, self._parts(agent, journal.state, watch), worker=self._worker)
+        finally:
+            # What began and did not end may go on in a thread of this process, so then it stays the holder.
+            if all(call.status is not Status.STARTED for call in journal.state.open.values()):
+                with suppress(LogError):
+                    await self.log.release(journal.lease)
 
     async def close(self) -> None:
         """Let go of the log and of connections. Closing twice is fine."""
@@ -182,13 +191,15 @@ class Harness:
     def _parts(self, agent: Agent, state: State, watch: Watch | None) -> Parts:
         record = state.agent
         model = str(record["model"])
+        offered = {tool.get("name") for tool in record.get("tools") or ()}
         if self._model is None:
             from relevo.model.client import DirectModel
 
             self._model = DirectModel(clock=self.clock)
         return Parts(
             model=self._model,
-            toolbox=Toolbox(agent.tools),
+            # A tool that the model was not offered is not its to call, whatever newer code has.
+            toolbox=Toolbox(tool for tool in agent.tools if tool.name in offered),
             clock=self.clock,
             settings=settings_of(record),
             limits=Limits.of_record(record.get("limits") or {}),

@@ -277,6 +277,17 @@ class LogContract:
         with pytest.raises(LeaseLost):
             await log.append(S, [], expected=head, at=NOW, epoch=zombie.epoch)
 
+    async def test_who_claims_learns_whether_the_holder_before_is_gone(self, log: Log) -> None:
+        await begun(log)
+        first = await log.claim(S)
+        second = await log.claim(S)
+        await log.release(first)
+        third = await log.claim(S)
+        await log.release(third)
+        fourth = await log.claim(S, take_over=True)
+
+        assert [lease.alone for lease in (first, second, third, fourth)] == [True, False, False, True]
+
     async def test_who_only_speaks_needs_no_lease(self, log: Log) -> None:
         head = await begun(log)
         lease = await log.claim(S)

@@ -175,7 +175,7 @@ async def test_a_zombie_that_thaws_is_refused(path: Path) -> None:
         assert frozen.stdin is not None
         told = json.loads(frozen.stdout.readline())
         frozen.send_signal(signal.SIGSTOP)
-        owner = await log.claim(S)
+        owner = await log.claim(S, take_over=True)
         head = await log.append(S, [said("mine")], expected=head, at=NOW, epoch=owner.epoch)
         frozen.send_signal(signal.SIGCONT)
         frozen.stdin.write(f"{head}\n")  # even at the right position

@@ -20,6 +20,7 @@ _CODES: tuple[tuple[type[errors.RelevoError], int], ...] = (
     (errors.InvalidAgent, 3),
     (errors.DecisionError, 5),
     (errors.LeaseLost, 5),
+    (errors.SessionHeld, 5),
     (errors.LogMoved, 5),
     (errors.ModelError, 6),
     (errors.LogError, 7),

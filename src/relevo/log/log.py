@@ -23,6 +23,8 @@ class Lease:
     """Grows by one with every claim. Pass it to tools that write elsewhere as a fencing token."""
     head: int
     """The last position when it was claimed."""
+    alone: bool = True
+    """Whether the holder before is known to be gone. If not, what it began may still be going on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +92,18 @@ class Log(Protocol):
         """
         ...
 
-    async def claim(self, session_id: str) -> Lease:
-        """Take the session over: the epoch grows, every older holder's next append fails. Raises SessionNotFound."""
+    async def claim(self, session_id: str, *, take_over: bool = False) -> Lease:
+        """
+        Take the session: the epoch grows, every older holder's next append fails.
+
+        Raises:
+            SessionNotFound: no such session.
+            SessionHeld: another process that is alive holds it, and `take_over` is not set.
+        """
+        ...
+
+    async def release(self, lease: Lease) -> None:
+        """Let the session go: whoever claims it next knows that nothing of this holder is going on any more."""
         ...
 
     async def read(

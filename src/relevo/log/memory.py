@@ -23,6 +23,7 @@ from relevo.log.rows import Landmarks, Row
 class _Session:
     rows: list[Row] = field(default_factory=list)
     epoch: int = 0
+    held: bool = False
     snapshot: Snapshot | None = None
 
 
@@ -60,10 +61,15 @@ class MemoryLog:
             self._bell.ring(session_id)
         return len(session.rows)
 
-    async def claim(self, session_id: str) -> Lease:
+    async def claim(self, session_id: str, *, take_over: bool = False) -> Lease:  # noqa: ARG002  one process
         session = self._session(session_id)
         session.epoch += 1
-        return Lease(session_id, session.epoch, len(session.rows))
+        alone, session.held = not session.held, True
+        return Lease(session_id, session.epoch, len(session.rows), alone)
+
+    async def release(self, lease: Lease) -> None:
+        session = self._session(lease.session_id)
+        session.held = session.held and session.epoch != lease.epoch
 
     async def read(
         self, session_id: str, *, after: int = 0, until: int | None = None, kinds: Collection[str] | None = None

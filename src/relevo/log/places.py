@@ -8,10 +8,11 @@ from contextlib import closing
 from typing import NamedTuple
 
 from relevo.content import encode
-from relevo.errors import LogCorrupt, SessionNotFound
+from relevo.errors import LogCorrupt, SessionHeld, SessionNotFound
 from relevo.log import rows
 from relevo.log.codec import Stored
 from relevo.log.database import SQL
+from relevo.log.holder import Standing, me, standing
 from relevo.log.log import Lease, Snapshot
 from relevo.log.rows import Landmarks, Row
 
@@ -82,11 +83,20 @@ def insert(connection: sqlite3.Connection, place: Place, stored: Sequence[Stored
     return place._replace(session=session, head=place.head + len(stored))
 
 
-def claim(connection: sqlite3.Connection, session_id: str) -> Lease:
-    """Raises SessionNotFound."""
+def claim(connection: sqlite3.Connection, session_id: str, *, take_over: bool) -> Lease:
+    """Raises SessionNotFound, SessionHeld."""
     place = find(connection, session_id)
-    connection.execute(SQL["claim"], {"session": place.session})
-    return Lease(session_id, place.epoch + 1, place.head)
+    (holder,) = connection.execute(SQL["holder"], {"session": place.session}).fetchone()
+    before = standing(holder)
+    if before is Standing.ALIVE and not take_over:
+        raise SessionHeld(session_id, holder=holder)
+    connection.execute(SQL["claim"], {"session": place.session, "holder": me()})
+    return Lease(session_id, place.epoch + 1, place.head, before is Standing.GONE)
+
+
+def release(connection: sqlite3.Connection, lease: Lease) -> None:
+    """Nothing when somebody else holds the session by now."""
+    connection.execute(SQL["release"], {"id": lease.session_id, "epoch": lease.epoch})
 
 
 def read(

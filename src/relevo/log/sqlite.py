@@ -104,9 +104,13 @@ class SqliteLog:
             await self._file.flush()
         return head
 
-    async def claim(self, session_id: str) -> Lease:
+    async def claim(self, session_id: str, *, take_over: bool = False) -> Lease:
         self._check_open()
-        return await self._file.write(lambda connection: places.claim(connection, session_id))
+        return await self._file.write(lambda connection: places.claim(connection, session_id, take_over=take_over))
+
+    async def release(self, lease: Lease) -> None:
+        self._check_open()
+        await self._file.write(lambda connection: places.release(connection, lease))
 
     async def read(
         self, session_id: str, *, after: int = 0, until: int | None = None, kinds: Collection[str] | None = None

@@ -7,7 +7,8 @@
 create table relevo_sessions (
     session integer primary key,
     id text not null unique,
-    epoch integer not null default 0
+    epoch integer not null default 0,
+    holder text  -- the process that drives it, see holder.py; null is nobody
 )
 
 -- name: create_events
@@ -61,7 +62,13 @@ insert into relevo_sessions (id) values (:id)
 insert into relevo_events (place, kind, version, at, data) values (?, ?, ?, ?, ?)
 
 -- name: claim
-update relevo_sessions set epoch = epoch + 1 where session = :session
+update relevo_sessions set epoch = epoch + 1, holder = :holder where session = :session
+
+-- name: holder
+select holder from relevo_sessions where session = :session
+
+-- name: release
+update relevo_sessions set holder = null where id = :id and epoch = :epoch
 
 -- name: read
 -- Rows over :whole bytes come without their data, which is not even looked at then.

@@ -188,6 +188,9 @@ async def _ask_tool(journal: Journal, parts: Parts, action: Ask) -> Start | Body
             if isinstance(ending, Waiting):
                 return _wait(action.call.call, ending.until, action.input)
             return _end(journal, parts, action.call, ending, given=action.input)
+        case NotDone() if not journal.lease.alone:
+            error = unknown_outcome(action.call, "the process that began it may still be doing it")
+            return _end(journal, parts, action.call, failed(error))
         case NotDone():
             return Start(action.call, action.tool, action.input, action.arguments, action.attempt)
         case Unclear(why):

@@ -36,9 +36,9 @@ class Journal:
         self.projection = projection
 
     @classmethod
-    async def open(cls, log: Log, session_id: str, clock: Clock) -> Journal:
-        """Claim the session and read it up. Raises SessionNotFound."""
-        lease = await log.claim(session_id)
+    async def open(cls, log: Log, session_id: str, clock: Clock, *, take_over: bool = False) -> Journal:
+        """Claim the session and read it up. Raises SessionNotFound, and SessionHeld as `Log.claim` does."""
+        lease = await log.claim(session_id, take_over=take_over)
         state, projection, saved = await replay(log, session_id)
         return cls(log, lease, clock, state, projection, saved=saved)
 

@@ -1,12 +1,14 @@
 """
 What a log means, put away so that waking a long session costs only what came since.
 
-A snapshot is a cache: it can be thrown away at any moment, and one of another version is. The first line is the state
-and the projection's memory as JSON; then comes one line for each message, in the bytes that are sent.
+A snapshot is a cache: it can be thrown away at any moment, and one of another version, or one that is not whole, is.
+The first line is the hash of the rest, the second the state and the projection's memory as JSON; then comes one line
+for each message, in the bytes that are sent.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
@@ -70,17 +72,19 @@ def due(position: int, last: int) -> bool:
 def save(now: State, projection: Projection) -> Snapshot:
     """Put a state and its projection away."""
     head = encode([_pack(now), _pack(projection.memory)])
-    return Snapshot(now.position, VERSION, b"\n".join((head, *projection.messages)))
+    data = b"\n".join((head, *projection.messages))
+    return Snapshot(now.position, VERSION, hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
 
 
 def load(snapshot: Snapshot) -> tuple[State, Projection] | None:
     """Take them out again; None when another version put them away, or the bytes are not whole."""
-    if snapshot.version != VERSION:
+    digest, _, data = snapshot.data.partition(b"\n")
+    if snapshot.version != VERSION or digest != hashlib.sha256(data).hexdigest().encode():
         return None
-    head, *messages = snapshot.data.split(b"\n")
+    head, *messages = data.split(b"\n")
     try:
         now, memory = map(_unpack, decode(head))
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError):  # whole, and still not ours: another program wrote it
         return None
     if not isinstance(now, State) or now.position != snapshot.position:
         return None

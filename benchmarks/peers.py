@@ -35,7 +35,9 @@ async def naive(*, streaming: bool) -> tuple[Run, Callable[[], Awaitable[None]]]
     ]
 
     async def run(base_url: str) -> None:
-        client = clients.setdefault(base_url, AsyncAnthropic(api_key="k", base_url=base_url, max_retries=0, timeout=600))
+        client = clients.setdefault(
+            base_url, AsyncAnthropic(api_key="k", base_url=base_url, max_retries=0, timeout=600)
+        )
         messages: list[Any] = [{"role": "user", "content": "go"}]
         while True:
             asked: Any = {"model": "claude-sonnet-5", "max_tokens": 4096, "system": SYSTEM, "tools": tools}

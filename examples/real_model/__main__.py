@@ -21,11 +21,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from multidict import CIMultiDict
 
 from real_model.fetch import fetched
-from relevo import Answer, AwaitingAction, DirectModel, Harness, Limits, Request, RetryPolicy
+from relevo import Answer, AwaitingAction, DirectModel, Harness, Limits, Request, RetryPolicy, Tool
 from relevo.loop.verify import verify
 from relevo.model.model import Watch
 from relevo.simulator import Model, Simulator, Violation
@@ -49,8 +50,13 @@ TASKS = (
 )
 LOCAL = "local"
 
-EXAMPLE = """
-
+SYSTEM = """You are a customer support agent. Use the tools; never invent data.
+Rules:
+1. First call get_customer with the customer's email to verify who they are.
+2. Then call lookup_order with the order id before any refund.
+3. Only refund a delivered order, at most its refundable_cents, in cents.
+4. If the customer asks for a human, or if you cannot help, call escalate_to_human.
+5. When done, answer the customer in one or two short sentences of plain text.
 Example of a good conversation:
 user: I'm bob@example.com, please refund my broken order ORD-1234.
 you call get_customer with email bob@example.com
@@ -58,7 +64,12 @@ you call lookup_order with order_id ORD-1234 -> delivered, refundable_cents 1250
 you call process_refund with order_id ORD-1234, cents 1250, reason damaged -> refund_id
 you answer: I have refunded 12.50 for order ORD-1234.
 Never ask for what the customer already said. Call one tool at a time."""
-"""Without an example, so small a model talks about tools instead of calling them."""
+"""So small a model loses the desk's own prompt, and talks about tools instead of calling them."""
+
+
+def small(tool: Tool[..., Any]) -> Tool[..., Any]:
+    """The same tool, described in its first sentence."""
+    return replace(tool, description=tool.description.split(". ")[0].split("\n")[0])
 
 
 class Judged:
@@ -104,7 +115,7 @@ async def task(scene: Scene, model: Judged, folder: Path) -> Result:
     seed(desk)
     plain = scene_agent(scene, desk, model=LOCAL)
     limits = Limits(turns=10, tool_calls=12, repeats=3)
-    agent = replace(plain, system=f"{plain.system}{EXAMPLE}", max_tokens=400, limits=limits)
+    agent = replace(plain, system=SYSTEM, tools=[small(each) for each in plain.tools], max_tokens=400, limits=limits)
     began = time.monotonic()
     endings: list[str] = []
     async with Harness(log, agents=[agent], model=model, retry=RetryPolicy(attempts=3, total_seconds=120)) as harness:

@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from relevo.tools.tool import Tool as Tool
     from relevo.tools.tool import tool as tool
 
-__version__ = "0.1.0"
+from relevo.version import __version__ as __version__
 
 _HOMES = {
     "relevo.agent": "Agent Effort Limits",

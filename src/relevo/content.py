@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from relevo.errors import InvalidMessage, NotJson
+from relevo.errors import InvalidMessage, InvalidValue, NotJson
 
 Json = Any
 """A JSON value: None, bool, int, finite float, str without lone surrogates, list, dict with str keys."""
@@ -25,13 +25,23 @@ Block = Mapping[str, Any]
 Message = str | Sequence[Block]
 """What a person says: text, or content blocks as the API takes them in a user message."""
 
-SAYABLE: Mapping[str, tuple[str, ...]] = {
-    "text": ("text",),
-    "image": ("source",),
-    "document": ("source",),
-    "search_result": ("source", "title", "content"),
+SAYABLE = ("text", "image", "document", "search_result")
+"""Kinds of block that a person may send, and a tool may return."""
+
+MAX_IMAGES = 100
+"""In one message or result. The API takes no more in a request (docs, "Vision"), and whatever is said is sent again."""
+
+_SOURCES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "image": {"base64": ("media_type", "data"), "url": ("url",), "file": ("file_id",)},
+    "document": {
+        "base64": ("media_type", "data"),
+        "url": ("url",),
+        "file": ("file_id",),
+        "text": ("media_type", "data"),
+        "content": ("content",),
+    },
 }
-"""Kinds of block that a person may send, and what each must have: one without it spoils every later request."""
+"""Where the bytes of a block may come from, and what each must say."""
 
 MAX_DEPTH = 200
 """Deeper values are refused: encoders recurse, and nothing honest is that deep."""
@@ -189,20 +199,102 @@ def calls_of(content: Iterable[Block], answer_id: str) -> tuple[Call, ...]:
     )
 
 
-def without_marks(value: Json) -> Json:
-    """A copy without `cache_control`, however deep it stands in blocks."""
-    if isinstance(value, dict):
-        return {key: without_marks(item) for key, item in value.items() if key != "cache_control"}
-    if isinstance(value, list):
-        return [without_marks(item) for item in value]
+def sayable(block: Any) -> dict[str, Json]:
+    """
+    The block (JSON already) with what the API takes of its kind from a person or a tool, and nothing else.
+
+    One field it does not know, or misses, makes it refuse every later request of the session. So fields are chosen,
+    not passed on; an optional one that is not as it must be is left out. Where to cache is for the request to say.
+
+    Raises:
+        InvalidValue: another kind, or something it must have is missing or wrong; the text begins with the kind.
+    """
+    kind = block.get("type") if isinstance(block, Mapping) else None
+    match kind:
+        case "text":
+            return text_block(_required(block, "text"))
+        case "image":
+            return {"type": kind, "source": _source(block)}
+        case "document":
+            words = {name: block[name] for name in ("title", "context") if _is_word(block.get(name))}
+            return {"type": kind, "source": _source(block), **words, **_citations(block)}
+        case "search_result":
+            source, title = _required(block, "source"), _required(block, "title")
+            content = _parts(block, block, ("text",))
+            return {"type": kind, "source": source, "title": title, "content": content, **_citations(block)}
+        case _:
+            raise InvalidValue(f"{_short(kind)}; it may be {', '.join(SAYABLE)}")
+
+
+def count_images(blocks: Iterable[Block]) -> int:
+    """How many images there are, those inside documents too. Blocks as `sayable` gives them."""
+    return sum(
+        block["type"] == "image"
+        or (
+            block["type"] == "document"
+            and isinstance(inner := block["source"].get("content"), list)
+            and count_images(inner)
+        )
+        for block in blocks
+    )
+
+
+def _source(block: Block) -> dict[str, Json]:
+    kind, source = block["type"], block.get("source")
+    if not isinstance(source, Mapping):
+        raise InvalidValue(f"{kind} without source")
+    form = source.get("type")
+    names = _SOURCES[kind].get(form) if isinstance(form, str) else None
+    if names is None:
+        raise InvalidValue(f"{kind} with a source of type {_short(form)}; it may be {', '.join(_SOURCES[kind])}")
+    if form == "content":
+        inner = source.get("content")
+        return {"type": form, "content": inner if _is_word(inner) else _parts(block, source, ("text", "image"))}
+    for name in names:
+        if not _is_word(source.get(name)):
+            raise InvalidValue(f"{kind} without {name} in its source")
+    if form == "text" and source["media_type"] != "text/plain":
+        raise InvalidValue(f"{kind} with text of media_type {_short(source['media_type'])}; it may be text/plain")
+    return {"type": form, **{name: source[name] for name in names}}
+
+
+def _parts(block: Block, holder: Mapping[str, Any], kinds: tuple[str, ...]) -> list[dict[str, Json]]:
+    """The blocks inside `holder`, which is `block` or in it."""
+    content = holder.get("content")
+    parts = [sayable(part) for part in content] if isinstance(content, list) else []
+    if any(part["type"] not in kinds for part in parts):
+        raise InvalidValue(f"{block['type']} with content that is not {' or '.join(kinds)}")
+    if not (spoken := [part for part in parts if part["type"] != "text" or part["text"].strip()]):
+        raise InvalidValue(f"{block['type']} without content")
+    return spoken
+
+
+def _required(block: Block, name: str) -> str:
+    value = block.get(name)
+    if not isinstance(value, str):
+        raise InvalidValue(f"{block['type']} without {name}")
     return value
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _citations(block: Block) -> dict[str, Json]:
+    wish = block.get("citations")
+    enabled = wish.get("enabled") if isinstance(wish, Mapping) else None
+    return {"citations": {"enabled": enabled}} if isinstance(enabled, bool) else {}
+
+
+def _short(value: object) -> str:
+    return repr(value[:40] if isinstance(value, str) else type(value).__name__ if value is not None else None)
 
 
 def user_content(message: Message) -> list[Block]:
     """
     What a person says, as blocks that may be sent.
 
-    Blank text beside something else is dropped, and so are cache marks: where to cache is for the request to say.
+    Blank text beside something else is dropped, and so is every field that the API does not know: see `sayable`.
 
     Raises InvalidMessage when nothing is left, or a block is not one that a user message may hold.
     """
@@ -211,23 +303,19 @@ def user_content(message: Message) -> list[Block]:
     elif not isinstance(message, list | tuple):
         raise InvalidMessage(f"a message is text or a list of content blocks, not {type(message).__name__}")
     try:
-        blocks: list[Block] = without_marks(checked(list(message)))
+        blocks = checked(list(message))
     except NotJson as error:
         raise InvalidMessage(f"the message cannot be sent: {error}") from error
     kept: list[Block] = []
     for place, block in enumerate(blocks):
-        kind = block.get("type") if isinstance(block, Mapping) else None
-        if not isinstance(kind, str) or kind not in SAYABLE:
-            raise InvalidMessage(f"block {place} of the message is {kind!r}; it may be {', '.join(SAYABLE)}")
-        missing = [name for name in SAYABLE[kind] if not isinstance(block.get(name), str | Mapping | list)]
-        if missing:
-            raise InvalidMessage(f"block {place} of the message is {kind} without {missing[0]}")
-        if kind != "text":
-            kept.append(block)
-        elif not isinstance(block["text"], str):
-            raise InvalidMessage(f"block {place} of the message is text without a text")
-        elif block["text"].strip():
-            kept.append(block)
+        try:
+            said = sayable(block)
+        except InvalidValue as error:
+            raise InvalidMessage(f"block {place} of the message is {error}") from error
+        if said["type"] != "text" or said["text"].strip():
+            kept.append(said)
     if not kept:
         raise InvalidMessage("the message is empty")
+    if (images := count_images(kept)) > MAX_IMAGES:
+        raise InvalidMessage(f"the message has {images} images; at most {MAX_IMAGES} are taken")
     return kept

@@ -81,9 +81,9 @@ class SessionNotFound(LogError):
 class SessionHeld(LogError):
     """A living process drives the session. Leave it to that, or take the session over on purpose."""
 
-    def __init__(self, session_id: str, *, holder: str) -> None:
+    def __init__(self, session_id: str, *, holder: str, hint: str = "take_over=True fences it off") -> None:
         host, _, rest = holder.rpartition(":")[0].rpartition(":")
-        super().__init__(f"session {session_id!r} is driven by process {rest} on {host}")
+        super().__init__(f"session {session_id!r} is driven by process {rest} on {host}; {hint}")
         self.session_id = session_id
         self.holder = holder
 

@@ -33,7 +33,7 @@ from relevo.events import (
 from relevo.outcome import ContextFull, Ended, ModelUnavailable, Outcome, Refused, UnsupportedStop, from_wire
 from relevo.phases import Phase, Sign, following
 from relevo.state import Fact, OpenCall, State, Status, Totals, Turn, replace
-from relevo.stops import Reading, holds_back, read
+from relevo.stops import Reading, blocks_of, holds_back, read
 
 FOLD_VERSION = 1
 """Changes whenever `fold` gives an event another meaning; older snapshots are then thrown away."""
@@ -67,7 +67,12 @@ def _fold(state: State, event: Event) -> State:
                 state,
                 phase=following(state.phase, Sign.ASKED),
                 in_flight=event.position,
-                turn=replace(state.turn, growths=state.turn.growths + (state.phase is Phase.CUT)),
+                turn=replace(
+                    state.turn,
+                    growths=state.turn.growths + (state.phase is Phase.CUT),
+                    # One whose process died before its answer was paid for too, so a crash loop has an end.
+                    answers=state.turn.answers + bool(state.in_flight),
+                ),
                 max_tokens=max_tokens,
                 retry_at=None,
                 unheard=state.unheard and state.holds_back,
@@ -86,7 +91,7 @@ def _fold(state: State, event: Event) -> State:
         case ModelFailed() as body:
             return _failed(state, event, body)
         case SessionIdle(stop_reason=stop_reason):
-            return _rested(state, event, stop_reason)
+            return replace(_rested(state, event, stop_reason), awake=False)
         case LoopNudged(reason=reason):
             nudges = {**state.turn.nudges, reason: state.turn.nudges.get(reason, 0) + 1}
             texts = (*state.turn.texts, state.turn.text) if reason == "max_tokens" else state.turn.texts
@@ -113,7 +118,7 @@ def _fold(state: State, event: Event) -> State:
                 metadata=state.metadata if body.metadata is None else body.metadata,
             )
         case SessionRunning():
-            return _woken(state, event)
+            return replace(_woken(state, event), awake=True)
         case _:
             return state
 
@@ -145,7 +150,7 @@ def _woken(state: State, event: Event) -> State:
 
 def _answered(state: State, event: Event, body: ModelAnswered) -> State:
     message = body.message
-    content: Sequence[Mapping[str, Json]] = message.get("content") or []
+    content = blocks_of(message)
     reading = read(message)
     text = text_of(content)
     newest = text if text.strip() else ""
@@ -200,7 +205,7 @@ def _answered(state: State, event: Event, body: ModelAnswered) -> State:
 
 
 def _called(state: State, event: Event, body: ModelAnswered, *, stray: bool) -> State:
-    calls = calls_of(body.message.get("content") or [], event.id)
+    calls = calls_of(blocks_of(body.message), event.id)
     opened: dict[str, OpenCall] = {}
     for call in calls:
         refused = None

@@ -91,6 +91,7 @@ class Turn:
     began_at: datetime | None = None
     """Moved on by every time in which nobody worked, so that now minus this is time spent working."""
     answers: int = 0
+    """Also requests that were sent and never answered, because their process died."""
     tool_calls: int = 0
     pauses: int = 0
     """In a row."""
@@ -144,6 +145,8 @@ class State:
     """When the harness last wrote something."""
     open: Mapping[str, OpenCall] = field(default_factory=dict)
     """Calls without a result, by id, in the model's order."""
+    awake: bool = False
+    """A harness took it up and has not put it down."""
     in_flight: int = 0
     """Position of the request that has no answer yet, 0 when there is none."""
     max_tokens: int = 0

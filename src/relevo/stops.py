@@ -7,10 +7,10 @@ it is not an error of the program but a newer API: it ends the turn in a typed w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 
-from relevo.content import Json, says_something
+from relevo.content import Block, Json, says_something
 
 
 class Reading(Enum):
@@ -45,9 +45,25 @@ STOP_REASONS: Mapping[str, Reading] = {
 """Source: `BetaStopReason` of anthropic 2.14, and the stop-reason guide, both read 2026-12-01."""
 
 
+def blocks_of(message: Mapping[str, Json]) -> Sequence[Block]:
+    """
+    The blocks of an answer, each in its place; an empty one stands for what is no block.
+
+    Odd answers are refused at the door. One that a log holds all the same must not stop whoever reads it.
+    """
+    content = message.get("content")
+    return [block if _is_block(block) else {} for block in content] if isinstance(content, list | tuple) else []
+
+
+def _is_block(block: Json) -> bool:
+    if not isinstance(block, Mapping) or not isinstance(block.get("type"), str):
+        return False
+    return block["type"] != "text" or isinstance(block.get("text"), str | None)
+
+
 def read(message: Mapping[str, Json]) -> Reading:
     """What a whole answer means. An answer without a stop reason is a cut stream and never gets here."""
-    content = message.get("content") or []
+    content = blocks_of(message)
     reading = STOP_REASONS.get(str(message.get("stop_reason")), Reading.UNSUPPORTED)
     has_calls = any(block.get("type") == "tool_use" for block in content)
     match reading:
@@ -71,8 +87,8 @@ def holds_back(message: Mapping[str, Json]) -> bool:
     """
     if read(message) not in (Reading.PAUSED, Reading.CALLS, Reading.STRAY_CALLS):
         return False
-    content = message.get("content") or []
-    done = {block.get("tool_use_id") for block in content if block.get("tool_use_id")}
+    content = blocks_of(message)
+    done = [block["tool_use_id"] for block in content if block.get("tool_use_id")]
     return any(block.get("type") in _ON_SERVER and block.get("id") not in done for block in content)
 
 

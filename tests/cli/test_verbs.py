@@ -27,7 +27,7 @@ def test_run_prints_the_answer_and_the_session(relevo: Relevo) -> None:
 
     assert done.code == 0
     assert "49.90 EUR" in done.out
-    assert done.out.splitlines()[-1].startswith("session sesn_")
+    assert done.err.startswith("relevo: session sesn_")
     assert "\n\n" not in done.out
 
 

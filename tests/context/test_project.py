@@ -76,6 +76,15 @@ def ready(*bodies: Any) -> list[dict[str, Any]]:
     return messages
 
 
+ODD_VALUES: st.SearchStrategy[Any] = st.sampled_from([None, 5, "x", "", [], {}, [1]])
+ODD: st.SearchStrategy[Any] = ODD_VALUES | st.fixed_dictionaries(
+    {
+        "type": ODD_VALUES
+        | st.sampled_from(["text", "thinking", "tool_use", "server_tool_use", "x_tool_result", "image"])
+    },
+    optional=dict.fromkeys(("text", "thinking", "signature", "id", "tool_use_id", "name", "input"), ODD_VALUES),
+)
+
 TOOL = {"name": "look", "input_schema": {"type": "object"}}
 
 
@@ -460,12 +469,48 @@ class TestStops:
 
         assert messages[-2]["content"] == [THOUGHT, text("a"), other, call()]
 
-    def test_B085_a_signature_that_is_absent_stays_absent(self) -> None:
-        unsigned = {"type": "thinking", "thinking": "hm"}
+    @pytest.mark.parametrize(
+        "block",
+        [
+            {"type": "thinking", "thinking": "hm"},
+            {"type": "thinking", "thinking": "hm", "signature": ""},
+            {"type": "thinking", "signature": "sig"},
+            {"type": "redacted_thinking"},
+            {"type": "image", "source": {}},
+            {"type": "tool_result", "tool_use_id": "x"},
+            {"a": 1},
+            {"type": ["x"]},
+            {"type": "text", "text": 5},
+            "hello",
+            1,
+        ],
+    )
+    @pytest.mark.parametrize("stop", ["end_turn", "pause_turn", "max_tokens"])
+    def test_B085_what_no_request_may_hold_is_not_sent_back(self, block: Any, stop: str) -> None:
+        messages = sent_by(BEGUN, said("go"), ASKED, answered(block, text("a"), stop=stop), said("and?"))
 
-        messages = sent_by(BEGUN, said("go"), ASKED, answered(unsigned, text("a")), said("and?"))
+        assert all(message["content"] == [text("a")] for message in messages if message["role"] == "assistant")
 
-        assert messages[1]["content"][0] == unsigned
+    @pytest.mark.parametrize(
+        ("block", "back"),
+        [
+            ({"type": "text", "text": "a", "foo": 1, "cache_control": {}, "citations": 5}, text("a")),
+            ({**text("a"), "citations": None}, {**text("a"), "citations": None}),
+            ({**call(), "foo": 1, "caller": 5}, call()),
+            ({**call(), "caller": {"type": "direct"}}, {**call(), "caller": {"type": "direct"}}),
+            ({"type": "mystery", "foo": 1}, {"type": "mystery", "foo": 1}),
+        ],
+    )
+    def test_fields_that_requests_refuse_stay_in_the_log(self, block: Any, back: Any) -> None:
+        events = log_of(BEGUN, said("go"), ASKED, answered(block))
+        more = [ended(f"{events[-1].id}.0")] if block["type"] == "tool_use" else []
+        messages = sent_by(BEGUN, said("go"), ASKED, answered(block), *more, said("and?"))
+
+        assert messages[1]["content"] == [back]
+
+    @given(st.lists(ODD), st.sampled_from(["end_turn", "tool_use", "pause_turn", "max_tokens", "refusal"]))
+    def test_no_answer_that_a_log_holds_stops_its_reader(self, content: list[Any], stop: str) -> None:
+        sent_by(BEGUN, said("go"), ASKED, answered(*content, stop=stop), said("and?"))
 
 
 class TestOrder:

@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
+BLOCK = re.compile(r"```(python|console|yaml)\n(.*?)```", re.DOTALL)
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -26,8 +26,20 @@ def blocks(page: str, language: str) -> list[str]:
 @pytest.fixture
 def simulator(tmp_path: Path) -> Iterator[str]:
     """A simulator in a process of its own, as a reader would start one."""
-    port_file = tmp_path / "port"
-    process = subprocess.Popen([sys.executable, "-m", "relevo.simulator", "--port-file", str(port_file)])
+    yield from started(tmp_path)
+
+
+@pytest.fixture
+def scripted(tmp_path: Path) -> Iterator[str]:
+    """The simulator with the script of the readme."""
+    (tmp_path / "desk.yaml").write_text(blocks(README, "yaml")[0])
+    yield from started(tmp_path, "--script", str(tmp_path / "desk.yaml"))
+
+
+def started(folder: Path, *arguments: str) -> Iterator[str]:
+    port_file = folder / "port"
+    command = [sys.executable, "-m", "relevo.simulator", "--port-file", str(port_file), *arguments]
+    process = subprocess.Popen(command)
     try:
         while not port_file.exists():
             assert process.poll() is None
@@ -60,9 +72,9 @@ def test_the_first_agent_of_the_readme_fits_on_a_screen() -> None:
     assert len([line for line in first.splitlines() if line.strip()]) <= 17
 
 
-def test_the_commands_of_the_readme_run(simulator: str, tmp_path: Path) -> None:
+def test_the_commands_of_the_readme_run(scripted: str, tmp_path: Path) -> None:
     (tmp_path / "desk.py").write_text(blocks(README, "python")[0])
-    environment = {**os.environ, "ANTHROPIC_BASE_URL": simulator, "ANTHROPIC_API_KEY": "any", "COLUMNS": "200"}
+    environment = {**os.environ, "ANTHROPIC_BASE_URL": scripted, "ANTHROPIC_API_KEY": "any", "COLUMNS": "200"}
     session = ""
     ran = 0
     for line in blocks(README, "console")[1].splitlines():
@@ -73,7 +85,8 @@ def test_the_commands_of_the_readme_run(simulator: str, tmp_path: Path) -> None:
         command = [sys.executable, "-m", "relevo.cli", *words]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, (line, done.stdout, done.stderr)
-        session = session or next(word for word in done.stdout.split() if word.startswith("sesn_"))
+        assert words[0] != "run" or "I have refunded 49.99 USD for order 77." in done.stdout
+        session = session or next(word for word in done.stderr.split() if word.startswith("sesn_"))
         ran += 1
 
     assert ran == 4

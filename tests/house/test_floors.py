@@ -12,6 +12,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "relevo"
 
 FLOORS = {
     "errors": 0,
+    "version": 0,
     "clock": 0,
     "content": 1,
     "events": 1.1,
@@ -31,6 +32,7 @@ FLOORS = {
     "harness": 7,
     "door": 8,
     "cli": 9,
+    "__main__": 10,
 }
 """The floor of every room. Words within floor 1 stand on each other, so they have steps."""
 

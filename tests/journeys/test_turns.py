@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from relevo import Agent, DirectModel, Ended, Harness, MemoryLog
-from relevo.simulator import Rules, Script, Simulator, raw, say
+from relevo.simulator import Rules, Script, Simulator, call, raw, say
 
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "q"}}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
@@ -35,3 +35,16 @@ async def test_what_was_said_before_a_pause_is_part_of_the_answer() -> None:
 
         assert sim.violations == []
     assert outcome == Ended(text="First half. Second half.")
+
+
+async def test_a_call_for_a_tool_where_there_are_none_is_told_in_words() -> None:
+    script = Script([say("Let me see. ") + call("look", {"a": 1}), "I cannot look.", "Still here."])
+    async with Simulator(script) as sim:
+        model = DirectModel(api_key="any", base_url=sim.base_url)
+        async with Harness(MemoryLog(), agents=[AGENT], model=model) as harness:
+            session = await harness.start("a")
+            first = await session.run("look")
+            second = await session.run("and now?")
+
+        assert sim.violations == []
+    assert (first.text, second.text) == ("I cannot look.", "Still here.")

@@ -482,7 +482,21 @@ def test_no_statement_walks_a_whole_table(path: Path) -> None:
 
     prepare(path)
     names: dict[str, Any] = dict.fromkeys(
-        ["id", "session", "after", "until", "whole", "kinds", "before", "limit", "position", "version", "data", "holder", "epoch"]
+        [
+            "id",
+            "session",
+            "after",
+            "until",
+            "whole",
+            "kinds",
+            "before",
+            "limit",
+            "position",
+            "version",
+            "data",
+            "holder",
+            "epoch",
+        ]
     )
     plans: dict[str, str] = {}
     with closing(sqlite3.connect(path)) as connection:

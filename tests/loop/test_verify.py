@@ -116,7 +116,6 @@ class TestBreaches:
             (with_(ENDED, ENDED, replace(WAITING, tool_use_id="sevt_world_9.9")), "nobody runs what was not asked"),
             ([*GOOD, SessionRunning(epoch=0)], "one holder"),
             ([*GOOD, Unknown(unknown_kind="agent.dreamt", version=1, data={})], "known kinds"),
-            (with_(BEGUN, replace(BEGUN, agent={**AGENT, "tools": []})), "valid messages"),
         ],
     )
     def test_a_broken_law_is_named(self, bodies: list[Body], law: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import errno
 import gc
 import logging
@@ -482,3 +483,72 @@ def test_one_model_serves_many_event_loops_also_ones_that_are_no_more(caplog: py
 
     assert len(recorder.sockets) == 3
     assert not caplog.records
+
+
+class TestSize:
+    async def test_an_answer_without_end_is_given_up_and_not_asked_for_again(
+        self, puppet: Puppet, model: DirectModel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("relevo.model.attempt.MAX_ANSWER_BYTES", 1000)
+        asking = Asking(model)
+        puppet.say.put_nowait(b"data: " + b"a" * 2000)
+        with pytest.raises(ModelError, match="larger than") as caught:
+            await asking.task
+
+        assert (caught.value.type, caught.value.retryable) == ("protocol", False)
+
+    async def test_nor_is_one_that_comes_whole(self, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("relevo.model.attempt.MAX_ANSWER_BYTES", 1000)
+
+        async def endless(_: web.Request) -> web.Response:
+            return web.Response(body=b" " * 2000, content_type="application/json")
+
+        model = DirectModel(base_url=await serve(endless))
+        with pytest.raises(ModelError, match="larger than"):
+            await model.ask(request())
+        await model.close()
+
+
+class TestSecretsOfAddresses:
+    async def test_a_proxys_password_goes_to_the_proxy_and_nowhere_else(
+        self, serve: Serve, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        recorder = Recorder()
+        url = await serve(recorder)
+        monkeypatch.setenv("http_proxy", url.replace("//", f"//me:{KEY}@"))
+        model = DirectModel(base_url="http://api.invalid", api_key="another-key")
+        await model.ask(request())
+        await model.close()
+
+        basic = base64.b64encode(f"me:{KEY}".encode()).decode()
+        assert recorder.headers[0]["proxy-authorization"] == f"Basic {basic}"
+
+    async def test_a_proxy_that_is_no_address_is_refused_without_its_password(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("https_proxy", f"http://me:{KEY}@127.0.0.1:80a")
+        with pytest.raises(ModelError, match="https_proxy") as caught:
+            await DirectModel(api_key="another-key").ask(request())
+
+        assert KEY not in str(caught.value)
+
+    @pytest.mark.parametrize(
+        "url", ["ftp://me:{}@h/", "me:{}@host", "http//me:{}@h", "http://me:{}@[h", "http://me:{}@h"]
+    )
+    def test_no_address_is_repeated_with_its_password(self, url: str) -> None:
+        with pytest.raises(InvalidValue) as caught:
+            DirectModel(base_url=url.format(KEY))
+
+        assert KEY not in str(caught.value)
+
+    @pytest.mark.parametrize("headers", [{"x-api-key": KEY}, {"authorization": f"Bearer {KEY}"}, {"x-any": KEY}])
+    async def test_a_header_that_a_server_repeats_is_not_told(self, serve: Serve, headers: dict[str, str]) -> None:
+        async def parrot(_: web.Request) -> web.Response:
+            return web.json_response({"error": {"type": KEY, "message": KEY}}, status=401)
+
+        model = DirectModel(base_url=await serve(parrot), headers=headers)
+        with pytest.raises(ModelError) as caught:
+            await model.ask(request())
+        await model.close()
+
+        assert KEY not in f"{caught.value} {caught.value.__dict__}"

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relevo.model.failure import connection, from_event, from_response
+from relevo.errors import ModelError
+from relevo.model.failure import connection, from_event, from_response, told
+from relevo.model.retry import parse_retry_after
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 
@@ -60,7 +62,36 @@ def test_x_should_retry_is_obeyed_when_it_is_a_word(word: str, *, retryable: boo
 
 
 def test_a_long_message_is_cut() -> None:
-    assert len(from_response(400, {}, {"error": {"message": "x" * 10**6}}, NOW).message) < 1000
+    assert len(told(from_response(400, {}, {"error": {"message": "x" * 10**6}}, NOW), ()).message) < 1000
+
+
+@pytest.mark.parametrize("before", range(440, 510, 7))
+def test_no_part_of_a_secret_is_told_wherever_the_text_is_cut(before: int) -> None:
+    key = "sk-ant-very-secret-key"
+    error = told(ModelError("x" * before + key, type=key, code=key, request_id=key), {key})
+
+    assert "sk-" not in f"{error} {error.__dict__}"
+
+
+@pytest.mark.parametrize("said", ["pass word!", "pass%20word!"])
+def test_a_secret_is_hidden_however_it_is_spelled(said: str) -> None:
+    assert told(ModelError(f"at {said}"), {"pass%20word!"}).message == "at ***"
+
+
+def test_a_body_nested_without_end_is_no_crash() -> None:
+    assert from_response(500, {}, b"[" * 60_000, NOW).status == 500
+
+
+@pytest.mark.parametrize(
+    "text", ["Mon, 01 Jan 99999999999999999999 00:00:00 GMT", "Mon, 01 Jan 2026 00:00:00 +99999999999999"]
+)
+def test_a_date_no_calendar_has_is_no_wait(text: str) -> None:
+    assert parse_retry_after({"retry-after": text}, NOW) is None
+
+
+@given(st.text())
+def test_no_retry_after_is_a_crash(text: str) -> None:
+    assert (parse_retry_after({"retry-after": text}, NOW) or 0) >= 0
 
 
 @given(st.recursive(st.none() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))

@@ -292,7 +292,7 @@ class TestEnd:
         error = refused(started(), opened(0, type="text", text=""), event)
 
         assert (error.status, error.type, error.retryable, error.request_id) == (200, kind, retryable, "req_1")
-        assert error.usage == {"input_tokens": 25, "output_tokens": 1}
+        assert error.usage == {"input_tokens": 25}
 
     def test_the_message_delta_is_merged_and_its_unknown_fields_are_kept(self) -> None:
         delta = {"stop_reason": "refusal", "stop_sequence": None, "stop_details": {"type": "refusal"}, "new": 1}
@@ -341,3 +341,68 @@ class TestWhole:
     def test_a_message_without_content_breaks_the_protocol(self) -> None:
         with pytest.raises(ModelError, match="content"):
             whole({"type": "message"})
+
+
+class TestShape:
+    """Whatever leaves this door, everything behind it can read."""
+
+    ODD: tuple[Any, ...] = (5, True, [], {}, [1], {"a": 1})
+
+    @pytest.mark.parametrize("odd", ODD)
+    @pytest.mark.parametrize(
+        ("kind", "name"),
+        [
+            ("text", "text"),
+            ("thinking", "thinking"),
+            ("thinking", "signature"),
+            ("tool_use", "id"),
+            ("tool_use", "name"),
+            ("server_tool_use", "id"),
+            ("web_search_tool_result", "tool_use_id"),
+        ],
+    )
+    def test_a_field_of_a_block_that_must_be_text_is_text_or_there_is_no_answer(
+        self, kind: str, name: str, odd: Any
+    ) -> None:
+        assert refused(started(), opened(0, type=kind, **{name: odd}), *ended()).type == "protocol"
+        with pytest.raises(ModelError, match=name):
+            whole({"content": [{"type": kind, name: odd}]})
+
+    @pytest.mark.parametrize(
+        "block", [1, "x", None, {}, {"type": []}, {"type": 5}, {"type": "image"}, {"type": "tool_result"}]
+    )
+    def test_a_block_that_no_answer_holds_is_a_broken_protocol(self, block: Any) -> None:
+        with pytest.raises(ModelError, match="block 0"):
+            whole({"content": [block]})
+        assert refused(started(content=[block]), *ended()).retryable
+
+    @pytest.mark.parametrize("content", ["hello", 5, {"a": 1}])
+    def test_content_is_a_list_b001(self, content: Any) -> None:
+        assert refused(started(content=content), *ended()).type == "protocol"
+
+    @pytest.mark.parametrize("name", ["stop_reason", "usage", "stop_details"])
+    def test_what_the_loop_reads_of_a_message_has_its_shape(self, name: str) -> None:
+        with pytest.raises(ModelError, match=name):
+            whole({"content": [], name: 5})
+
+    def test_a_signature_that_comes_late_is_text_too(self) -> None:
+        events = [started(), opened(0, type="thinking", thinking=""), grown(0, "signature_delta", signature=5)]
+
+        assert refused(*events, closed(0), *ended()).type == "protocol"
+
+    @given(st.dictionaries(st.text(), JSON))
+    def test_a_block_of_an_unknown_kind_may_hold_anything(self, fields: dict[str, Any]) -> None:
+        block = {**fields, "type": "mystery"}
+
+        assert whole({"content": [block]})[0]["content"] == checked([block])
+
+
+class TestUsageOfABrokenStream:
+    def test_an_output_that_began_and_was_not_counted_has_no_count(self) -> None:
+        built = Accumulator()
+        built.add(started())
+        assert built.usage == {"input_tokens": 25, "output_tokens": 1}
+        built.add(opened(0, type="text", text=""))
+        assert built.usage == {"input_tokens": 25}
+        built.add(ended()[0])
+        assert built.usage == {"input_tokens": 25, "output_tokens": 15}

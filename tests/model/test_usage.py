@@ -51,7 +51,7 @@ def test_adding_is_associative_and_leaves_the_summands_alone_b111(a: Usage, b: U
     assert (repr(a), repr(b), repr(c)) == before
 
 
-@pytest.mark.parametrize("raw", [None, {}, {"input_tokens": None, "output_tokens": None}, {"input_tokens": 5}, [], "x"])
+@pytest.mark.parametrize("raw", [None, {}, {"input_tokens": None, "output_tokens": None}, [], "x"])
 def test_an_answer_without_usage_counts_as_uncounted_b113(raw: Any) -> None:
     assert read_usage(raw) == Usage(answers=1, uncounted=1)
     assert context_tokens(raw) is None
@@ -117,3 +117,8 @@ def test_an_answer_reads_its_message() -> None:
     assert (answer.stop_reason, answer.content) == ("end_turn", [{"type": "text"}])
     assert answer.usage == read_usage(COMPACTED)
     assert (empty.stop_reason, empty.content, empty.usage.uncounted) == (None, [], 1)
+
+
+def test_of_an_answer_whose_output_nobody_counted_the_prompt_is_a_lower_bound() -> None:
+    assert read_usage({"input_tokens": 5}) == Usage(answers=1, uncounted=1, input_tokens=5)
+    assert context_tokens({"input_tokens": 5}) is None

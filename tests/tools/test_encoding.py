@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from relevo.content import checked
 from relevo.errors import NotJson
-from relevo.tools.encoding import to_json
+from relevo.tools.encoding import MAX_NODES, to_json
 
 
 class Colour(enum.Enum):
@@ -187,6 +187,20 @@ def test_b118_what_json_cannot_say_is_refused_with_its_place(value: Any, where: 
     assert where in str(caught.value)
     assert "hush" not in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "value",
+    [range(10**12), [0] * MAX_NODES, dict.fromkeys(range(MAX_NODES)), [[[0] * 1000] * 1000], set(range(MAX_NODES))],
+    ids=["lazy", "list", "keys", "nested", "set"],
+)
+def test_a_value_too_large_to_be_read_without_a_pause_is_refused(value: Any) -> None:
+    with pytest.raises(NotJson, match="more than 200000 values"):
+        to_json(value)
+
+
+def test_the_largest_value_is_read_whole() -> None:
+    assert to_json(range(MAX_NODES - 1)) == list(range(MAX_NODES - 1))
 
 
 json_values = st.recursive(

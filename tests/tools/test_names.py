@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,16 @@ def test_b134_a_cleaned_name_never_meets_a_tool_that_is_really_called_so(name: A
     cleaned = clean_name(name)
 
     assert cleaned == name or clean_name(cleaned) != cleaned
+
+
+def test_a_name_of_megabytes_is_cleaned_at_once_and_keeps_its_difference() -> None:
+    long = "n é" * 1_500_000
+    began = time.perf_counter()
+    cleaned = clean_name(long)
+
+    assert time.perf_counter() - began < 0.5
+    assert cleaned.startswith("n_n_n_")
+    assert cleaned != clean_name(long + "x")
 
 
 def test_b134_cleaning_gives_the_same_name_in_every_process() -> None:

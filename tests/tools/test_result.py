@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relevo.content import encode
+from relevo.content import MAX_IMAGES, encode
 from relevo.tools import Failed, Returned, Waiting
 from relevo.tools.result import MAX_DATA_CHARS, ending_of
 
@@ -66,9 +66,50 @@ def test_b129_blocks_stay_blocks() -> None:
     assert end(["see:", IMAGE]) == Returned([{"type": "text", "text": "see:"}, IMAGE])
     assert end(IMAGE) == Returned([IMAGE])
     assert end(png()) == Returned([IMAGE])
-    assert end([{"type": "tool_reference", "tool_name": "x"}]) == Returned(
-        [{"type": "tool_reference", "tool_name": "x"}]
-    )
+
+
+def test_a_reference_to_a_tool_becomes_its_name_for_no_tool_is_deferred() -> None:
+    assert end([{"type": "tool_reference", "tool_name": "x"}]) == Returned([{"type": "text", "text": "x"}])
+
+
+DOCUMENT = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}}
+
+
+@pytest.mark.parametrize("block", [TEXT, IMAGE, SEARCH, DOCUMENT], ids=lambda block: block["type"])
+def test_a_field_the_api_does_not_know_never_reaches_it(block: Any) -> None:
+    assert end([{**block, "annotations": None, "alt": "x", "citations": [{"type": "x"}]}]) == Returned([block])
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {key: item for key, item in SEARCH.items() if key != "title"},
+        {**SEARCH, "content": [IMAGE]},
+        {**SEARCH, "content": []},
+        {"type": "image", "source": {"type": "blob"}},
+        {"type": "image", "source": {"type": "url"}},
+        {"type": "document", "source": {"type": "content", "content": [{**IMAGE, "source": {"type": "base64"}}]}},
+    ],
+)
+def test_a_block_the_api_would_refuse_is_a_failure_after_the_effect(block: Any) -> None:
+    ending = end([TEXT, block])
+
+    assert isinstance(ending, Failed)
+    assert (ending.code, ending.outcome) == ("result_not_encodable", "executed")
+    assert "block 1, " in ending.message
+
+
+def test_an_image_inside_a_document_is_checked_like_any() -> None:
+    wrong = {**IMAGE, "source": {**IMAGE["source"], "media_type": "image/jpeg"}}
+    inside = [{"type": "document", "source": {"type": "content", "content": [part]}} for part in (IMAGE, wrong)]
+
+    assert end(inside[:1]) == Returned(inside[:1])
+    assert isinstance(end(inside), Failed)
+
+
+def test_a_result_has_no_more_images_than_a_request_takes() -> None:
+    assert end([IMAGE] * MAX_IMAGES) == Returned([IMAGE] * MAX_IMAGES)
+    assert isinstance(end([IMAGE] * (MAX_IMAGES + 1)), Failed)
 
 
 @pytest.mark.parametrize(

@@ -380,7 +380,7 @@ class TestValidate:
         assert message.count("\n- ") == 6
         assert "- and " in message
 
-    def test_the_checks_of_a_model_speak_for_themselves(self) -> None:
+    def test_the_text_of_a_check_is_the_authors_and_not_for_the_model(self) -> None:
         class Order(BaseModel):
             cents: int
 
@@ -394,7 +394,30 @@ class TestValidate:
         @tool
         def do(order: Order) -> Any: ...
 
-        assert "order.cents: expected Value error, amount must be" in refused(do, {"order": {"cents": 5000}})
+        said = refused(do, {"order": {"cents": 5000}})
+        assert "order.cents: not accepted; you sent 5000" in said
+        assert "amount must be" not in said
+
+    @pytest.mark.parametrize("error", [KeyError("hush"), RuntimeError("hush"), RecursionError(), SystemExit("hush")])
+    @pytest.mark.parametrize("check", [pydantic.BeforeValidator, pydantic.AfterValidator])
+    def test_whatever_a_check_raises_is_an_error_for_the_model_without_its_text(self, error: Any, check: Any) -> None:
+        def broken(_: Any) -> Any:
+            raise error
+
+        @tool
+        def do(a: Annotated[Any, check(broken)]) -> Any: ...
+
+        said = refused(do, {"a": 1})
+        assert said == f"Invalid input for do: a check of it raised {type(error).__name__}."
+
+    def test_a_check_may_speak_to_the_model_with_a_ToolError(self) -> None:
+        def closed(_: Any) -> Any:
+            raise ToolError("The shop is closed on Mondays.", category="business")
+
+        @tool
+        def do(a: Annotated[Any, pydantic.AfterValidator(closed)]) -> Any: ...
+
+        assert "The shop is closed on Mondays." in refused(do, {"a": 1})
 
     def test_broken_texts_and_numbers_are_no_crash(self) -> None:
         @tool

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from relevo.content import (
     MAX_DEPTH,
-    SAYABLE,
+    MAX_IMAGES,
     calls_of,
     canonical,
     checked,
@@ -276,6 +276,21 @@ class TestBlocks:
 
 
 IMAGE = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+PAPER: dict[str, Any] = {
+    "type": "document",
+    "source": {"type": "text", "media_type": "text/plain", "data": "x"},
+}
+FOUND = {"type": "search_result", "source": "https://example.org", "title": "t", "content": [text_block("x")]}
+WHOLE = [
+    text_block("x"),
+    IMAGE,
+    PAPER,
+    {**PAPER, "title": "t", "context": "c", "citations": {"enabled": True}},
+    {"type": "document", "source": {"type": "content", "content": [text_block("x"), IMAGE]}},
+    {"type": "document", "source": {"type": "content", "content": "x"}},
+    FOUND,
+    {**FOUND, "citations": {"enabled": False}},
+]
 
 
 class TestUserContent:
@@ -283,14 +298,56 @@ class TestUserContent:
     def test_text_becomes_a_block(self, text: str) -> None:
         assert user_content(text) == [text_block(text)]
 
-    @pytest.mark.parametrize("kind", sorted(SAYABLE))
-    def test_what_a_person_may_say_stays_as_it_is_and_must_be_whole(self, kind: str) -> None:
-        whole = {"type": kind, **dict.fromkeys(SAYABLE[kind], "x")}
-
+    @pytest.mark.parametrize("whole", WHOLE, ids=lambda block: block["type"])
+    def test_what_a_person_may_say_stays_as_it_is(self, whole: Any) -> None:
         assert user_content([whole]) == [whole]
-        for name in SAYABLE[kind]:
-            with pytest.raises(InvalidMessage, match=name):
-                user_content([text_block("look"), {**whole, name: None}])
+
+    @pytest.mark.parametrize("whole", WHOLE, ids=lambda block: block["type"])
+    def test_a_field_the_api_does_not_know_is_left_out_wherever_it_stands(self, whole: Any) -> None:
+        odd = {"alt": "x", "annotations": None, "cache_control": {"type": "ephemeral"}}
+        source = whole.get("source")
+        marked = {**whole, **odd, **({"source": {**source, **odd}} if isinstance(source, dict) else {})}
+
+        assert user_content([marked]) == [whole]
+
+    @pytest.mark.parametrize(
+        "wrong", [{"title": 5}, {"title": " "}, {"context": []}, {"citations": 5}, {"citations": {"enabled": "yes"}}]
+    )
+    def test_an_optional_field_that_is_not_as_it_must_be_is_left_out(self, wrong: Any) -> None:
+        assert user_content([{**PAPER, **wrong}]) == [PAPER]
+
+    @pytest.mark.parametrize(
+        ("block", "why"),
+        [
+            ({"type": "text", "text": None}, "text without text"),
+            ({"type": "image"}, "image without source"),
+            ({"type": "image", "source": "x"}, "image without source"),
+            ({"type": "image", "source": {"type": "text", "media_type": "text/plain", "data": "x"}}, "type 'text'"),
+            ({"type": "image", "source": {"type": ["url"]}}, "source of type"),
+            ({"type": "image", "source": {"type": "url", "url": ""}}, "without url"),
+            ({"type": "document", "source": {"type": "file"}}, "without file_id"),
+            ({"type": "document", "source": {**PAPER["source"], "media_type": "text/html"}}, "text/plain"),
+            ({"type": "document", "source": {"type": "content", "content": [PAPER]}}, "not text or image"),
+            ({**FOUND, "title": None}, "search_result without title"),
+            ({**FOUND, "source": {}}, "search_result without source"),
+            ({**FOUND, "content": "x"}, "search_result without content"),
+            ({**FOUND, "content": [text_block(" ")]}, "search_result without content"),
+            ({**FOUND, "content": [IMAGE]}, "not text"),
+            ({**FOUND, "content": ["x"]}, "may be"),
+        ],
+    )
+    def test_a_block_must_be_whole(self, block: Any, why: str) -> None:
+        with pytest.raises(InvalidMessage, match=why):
+            user_content([text_block("look"), block])
+
+    def test_a_message_has_no_more_images_than_a_request_takes(self) -> None:
+        album = {"type": "document", "source": {"type": "content", "content": [IMAGE] * 50}}
+
+        assert len(user_content([IMAGE] * MAX_IMAGES)) == MAX_IMAGES
+        assert user_content([album, album])
+        for many in ([IMAGE] * (MAX_IMAGES + 1), [album, album, IMAGE]):
+            with pytest.raises(InvalidMessage, match="101 images"):
+                user_content(many)
 
     def test_where_to_cache_is_not_for_a_person_to_say(self) -> None:
         assert user_content([{**IMAGE, "cache_control": {"type": "ephemeral"}}]) == [IMAGE]

@@ -5,19 +5,28 @@ from __future__ import annotations
 import asyncio
 import getpass
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from relevo.cli.options import DEFAULT_LOG, Agents, AsJson, LogPath, load_agent, opened
-from relevo.cli.render import printable, say, say_json
+from relevo.cli.options import DEFAULT_LOG, Agents, AsJson, LogPath, every_session, load_agent, opened
+from relevo.cli.render import complain, say, say_json
 from relevo.content import decode
-from relevo.errors import InvalidValue, NothingToDecide
+from relevo.errors import InvalidValue, NothingToDecide, RelevoError
+from relevo.events import ToolConfirmation
 from relevo.harness import Harness
 from relevo.human.questions import Question
 
-CallId = Annotated[str, typer.Argument(metavar="CALL", help="The call's id, or any unmistakable part of it.")]
+MIN_PART_CHARS = 4
+"""Less of an id is no name but an accident (`relevo approve "$UNSET"`)."""
+
+_WHOLE = re.compile(r"sevt[_-].+\.\d+")
+
+CallId = Annotated[
+    str, typer.Argument(metavar="CALL", help="The call's id, or any unmistakable part of it, of 4 characters or more.")
+]
 By = Annotated[str | None, typer.Option("--by", help="Who decides; else the user of this machine.")]
 
 
@@ -32,10 +41,10 @@ def approvals(log: LogPath = DEFAULT_LOG, as_json: AsJson = False) -> None:
     for question in found:
         due = f"  until {question.expires_at:%Y-%m-%d %H:%M:%S}" if question.expires_at else ""
         say(f"{question.call_id}{due}")
-        say(printable(f"    {question.tool}({json.dumps(question.input, ensure_ascii=False)})"))
-        say(printable(f"    why: {question.reason}"))
+        say(f"    {question.tool}({json.dumps(question.input, ensure_ascii=False)})")
+        say(f"    why: {question.reason}")
         if question.identity:
-            say(printable(f"    for: {json.dumps(dict(question.identity), ensure_ascii=False)}"))
+            say(f"    for: {json.dumps(dict(question.identity), ensure_ascii=False)}")
         say(f"    session {question.session_id}")
 
 
@@ -70,13 +79,14 @@ async def _list(log: Path) -> list[Question]:
 
 async def _waiting(harness: Harness) -> list[Question]:
     found: list[Question] = []
-    before: str | None = None
-    while page := await harness.sessions(limit=1000, before=before):
-        before = page[-1].id
-        for info in page:
-            # Also one that is still `running`: its process may have died after the question was written.
-            if info.stop_reason in ("requires_action", None):
-                found += await harness.session(info.id).questions()
+    async for info in every_session(harness):
+        # Also one that is still `running`: its process may have died after the question was written.
+        if info.stop_reason not in ("requires_action", None):
+            continue
+        try:
+            found += await harness.session(info.id).questions()
+        except Exception as error:  # noqa: BLE001  whatever is in it, the calls of the others still wait
+            complain(f"session {info.id} cannot be read: {type(error).__name__}: {error}")
     return found
 
 
@@ -102,15 +112,38 @@ async def _decide(
 
 
 async def _find(harness: Harness, part: str) -> tuple[str, str]:
-    """The call that `part` means. A whole id also finds a call that no longer waits, so that a repeat can be told."""
-    if part.startswith("sevt_") and "." in part:
-        return f"sesn_{part.removeprefix('sevt_').rpartition('_')[0]}", part
-    found = [question for question in await _waiting(harness) if part in question.call_id]
+    """
+    The session and the call that `part` means. A whole id means that call and no other, also when it is the beginning
+    of another's, and also when it no longer waits: so a repeat can be told.
+    """
+    if len(part.strip()) < MIN_PART_CHARS:
+        raise InvalidValue(f"{part!r} is too little of a call's id; give {MIN_PART_CHARS} characters or more")
+    waiting = [(question.session_id, question.call_id) for question in await _waiting(harness)]
+    found = [each for each in waiting if each[1] == part]
+    if not found and _WHOLE.fullmatch(part):
+        found = await _decided(harness, part)
+    elif not found:
+        found = [each for each in waiting if part in each[1]]
     if not found:
         raise NothingToDecide(f"no waiting call has {part!r} in its id; see `relevo approvals`")
     if len(found) > 1:
-        raise InvalidValue(f"{part!r} means {len(found)} calls: {', '.join(q.call_id for q in found)}")
-    return found[0].session_id, found[0].call_id
+        calls = ", ".join(f"{call_id} of {session_id}" for session_id, call_id in found)
+        raise InvalidValue(f"{part!r} means {len(found)} calls: {calls}")
+    return found[0]
+
+
+async def _decided(harness: Harness, call_id: str) -> list[tuple[str, str]]:
+    """Where a call of exactly this id was decided. Read from the logs: a session's id cannot be told from a call's."""
+    found: list[tuple[str, str]] = []
+    async for info in every_session(harness):
+        try:
+            decisions = await harness.session(info.id).events(kinds={ToolConfirmation.kind})
+        except RelevoError as error:
+            complain(f"session {info.id} cannot be read: {error}")
+            continue
+        if any(isinstance(each.body, ToolConfirmation) and each.body.tool_use_id == call_id for each in decisions):
+            found.append((info.id, call_id))
+    return found
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -128,7 +161,7 @@ def _said(done: dict[str, Any], as_json: bool) -> None:
         say_json(done)
         return
     word = "allowed" if done["result"] == "allow" else "denied"
-    say(printable(f"{word} by {done['approver']}" if done["new"] else f"was {word} already"))
+    say(f"{word} by {done['approver']}" if done["new"] else f"was {word} already")
     say(f"session {done['session_id']}: relevo wake carries it on")
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from relevo.cli.options import DEFAULT_LOG, AsJson, LogPath, opened
-from relevo.cli.render import say_json
+from relevo.cli.options import DEFAULT_LOG, AsJson, LogPath, every_session, opened
+from relevo.cli.render import printable, say_json, wide_console
 from relevo.events import Event, ModelAnswered, ModelFailed
 from relevo.model.usage import Usage, read_usage
 
@@ -41,13 +41,13 @@ def cost(
     if as_json:
         say_json([as_json_line(line) for line in lines])
     else:
-        Console().print(table(lines))
+        wide_console().print(table(lines))
 
 
 async def _cost(log: Path, ids: list[str]) -> list[Line]:
     async with opened(log) as harness:
         if not ids:
-            ids = [info.id for info in await harness.sessions(limit=1000)]
+            ids = [info.id async for info in every_session(harness)]
         return [line for session_id in ids for line in costs(session_id, await harness.session(session_id).events())]
 
 
@@ -82,7 +82,8 @@ def table(lines: Iterable[Line]) -> Table:
         shown.add_column(heading, justify="right")
     total, money, unpriced = Usage(), Decimal(0), 0
     for line in lines:
-        shown.add_row(line.session_id, line.model, *_cells(line.usage, line.cost_usd, line.unpriced))
+        names = (Text(printable(name)) for name in (line.session_id, line.model))  # theirs, and no markup
+        shown.add_row(*names, *_cells(line.usage, line.cost_usd, line.unpriced))
         total, money, unpriced = total + line.usage, money + line.cost_usd, unpriced + line.unpriced
     shown.add_row("all", "", *_cells(total, money, unpriced), style="bold")
     return shown

@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 from rich.console import Console
@@ -19,7 +20,7 @@ from rich.text import Text
 from relevo.cli.cost import Line, as_json_line, costs, table
 from relevo.cli.exits import Stopped
 from relevo.cli.options import AsJson, BaseUrl
-from relevo.cli.render import say_json
+from relevo.cli.render import say_json, wide_console
 from relevo.cli.staging import Played, Stage, environment, play
 from relevo.errors import InvalidValue
 from relevo.harness import Harness
@@ -35,7 +36,7 @@ def demo(
     base_url: BaseUrl = None,
     model: Annotated[str | None, typer.Option(help="The model to ask for.")] = None,
     simulator: Annotated[bool, typer.Option("--simulator", help="Use the simulator even if a key is set.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Approve without asking.")] = False,
+    ask: Annotated[bool, typer.Option("--ask", help="Let whoever sits at the terminal decide.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -43,7 +44,7 @@ def demo(
 
     Without a key and without --base-url the model is the simulator. Exit code 1 if anything is not as it must be.
     """
-    raise Stopped(asyncio.run(_demo(scene or [], folder, base_url, model, simulator, yes, as_json)))
+    raise Stopped(asyncio.run(_demo(scene or [], folder, base_url, model, simulator, ask, as_json)))
 
 
 async def _demo(
@@ -52,7 +53,7 @@ async def _demo(
     base_url: str | None,
     model: str | None,
     simulator: bool,
-    yes: bool,
+    ask: bool,
     as_json: bool,
 ) -> int:
     from support_desk.agent import MODEL, desk_agent
@@ -65,7 +66,9 @@ async def _demo(
     except KeyError as error:
         known = ", ".join(scene.name for scene in SCENES)
         raise InvalidValue(f"no scene is called {error}; there are {known}") from None
-    console = Console(stderr=as_json, highlight=False)
+    if folder is not None and (folder / "sessions.db").exists():
+        raise InvalidValue(f"{str(folder)!r} holds an earlier demo, whose books would spoil this one; take another")
+    console = wide_console(stderr=as_json)
     async with AsyncExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory())) if folder is None else folder
         place.mkdir(parents=True, exist_ok=True)
@@ -76,9 +79,9 @@ async def _demo(
         real = not simulator and (where is not None or "ANTHROPIC_API_KEY" in os.environ)
         if real:
             url, key = where or "https://api.anthropic.com", os.environ.get("ANTHROPIC_API_KEY")
-            console.print(
-                Text(f"A real model: {model or MODEL} at {url}. This costs what its owner asks.", style="bold")
-            )
+            host = urlsplit(url).hostname  # and nothing else of it: an address may hold a password
+            console.print(Text(f"A real model: {model or MODEL} at {host}. This costs what its owner asks.", "bold"))
+            console.print(Text("--simulator plays with the built-in one instead.", style="dim"))
         else:
             url, key = await stack.enter_async_context(_simulator()), "any"
             console.print(Text(f"The model is the simulator at {url}; no key, no network, no cost.", style="dim"))
@@ -92,7 +95,7 @@ async def _demo(
             environment=environment(url, key),
             model=model or MODEL,
             console=console,
-            interactive=not yes and not as_json and sys.stdin.isatty() and sys.stdout.isatty(),
+            interactive=ask and not as_json and sys.stdin.isatty() and sys.stdout.isatty(),
             words=not real,
         )
         played = [await play(stage, each) for each in scenes]

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
 from relevo.cli import approvals, cost, demo, events, run, sessions, sim, verify, wake
 from relevo.cli.exits import Stopped, exit_code
-from relevo.cli.render import complain
+from relevo.cli.render import complain, say
 from relevo.errors import RelevoError
+from relevo.version import __version__
 
 app = typer.Typer(
     name="relevo",
@@ -29,6 +31,23 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        say(f"relevo {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Durable Claude agents that any process can carry on."""
+
+
 app.command("demo")(demo.demo)
 app.command("run")(run.run)
 app.command("sessions")(sessions.sessions)
@@ -62,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         usage = getattr(error, "format_message", None)
         if usage is None:
             raise
-        complain(usage())
+        if text := usage():
+            complain(text)
         sys.exit(getattr(error, "exit_code", 2))
     sys.exit(code if isinstance(code, int) else 0)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import sys
+import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,8 +16,9 @@ from typing import Annotated
 import typer
 
 from relevo.agent import Agent
-from relevo.errors import InvalidAgent, InvalidValue, LogUnavailable
+from relevo.errors import InvalidAgent, InvalidValue, LogUnavailable, RelevoError
 from relevo.harness import Harness
+from relevo.log.log import SessionInfo
 from relevo.model.client import DirectModel
 
 DEFAULT_LOG = Path(".relevo") / "sessions.db"
@@ -39,12 +42,20 @@ def load_agent(place: str) -> Agent:
     """
     The agent at `FILE.py:NAME` or `MODULE:NAME`.
 
-    Raises InvalidAgent: nothing is there, or it is not an Agent. What the file itself raises comes through.
+    Raises InvalidAgent: nothing is there, it is not an Agent, or the code itself fails.
     """
     source, _, name = place.rpartition(":")
     if not source or not name:
         raise InvalidAgent(f"{place!r} is not FILE.py:NAME or MODULE:NAME")
-    module = _file(Path(source)) if source.endswith(".py") else _module(source)
+    try:
+        module = _file(Path(source)) if source.endswith(".py") else _module(source)
+    except RelevoError:
+        raise
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        line = getattr(error, "lineno", None) or where.lineno
+        file = getattr(error, "filename", None) or where.filename
+        raise InvalidAgent(f"{place} cannot be loaded: {type(error).__name__}: {error} ({file}:{line})") from error
     agent = getattr(module, name, None)
     if not isinstance(agent, Agent):
         raise InvalidAgent(f"{source} has no agent {name!r}" if agent is None else f"{place} is not an Agent")
@@ -54,17 +65,21 @@ def load_agent(place: str) -> Agent:
 def _file(path: Path) -> ModuleType:
     if not path.is_file():
         raise InvalidAgent(f"no file {str(path)!r}")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    # A name of our own: `json.py` is a fine name for a file, and must not become the module `json`.
+    name = f"_relevo_agent_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InvalidAgent(f"{str(path)!r} is not a Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    sys.path.insert(0, str(path.parent.resolve()))
+    sys.modules[name] = module
+    sys.path.append(str(path.parent.resolve()))  # last: what lies beside an agent takes no installed module's place
     spec.loader.exec_module(module)
     return module
 
 
 def _module(name: str) -> ModuleType:
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise InvalidAgent(f"{name!r} is neither a .py file nor a module")
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
     try:
@@ -85,6 +100,15 @@ async def opened(
     model = None if base_url is None else DirectModel(base_url=base_url)
     async with Harness(log, agents=agents or (), model=model) as harness:
         yield harness
+
+
+async def every_session(harness: Harness) -> AsyncIterator[SessionInfo]:
+    """All sessions of a log, the newest first."""
+    before: str | None = None
+    while page := await harness.sessions(limit=1000, before=before):
+        before = page[-1].id
+        for info in page:
+            yield info
 
 
 def pairs(values: list[str] | None, option: str) -> dict[str, str]:

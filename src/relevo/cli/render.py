@@ -9,6 +9,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from rich.console import Console
+
 from relevo.content import text_of
 from relevo.events import (
     Event,
@@ -26,6 +28,10 @@ from relevo.events import (
     UserMessage,
 )
 from relevo.outcome import Outcome, to_wire
+from relevo.stops import blocks_of
+
+WIDE = 200
+"""Columns where there is no terminal to ask."""
 
 
 def complain(text: str) -> None:
@@ -33,16 +39,22 @@ def complain(text: str) -> None:
     sys.stderr.write(f"relevo: {printable(text)}\n")
 
 
+def wide_console(*, stderr: bool = False) -> Console:
+    """A console as wide as the terminal; wide enough for whole ids where there is none."""
+    console = Console(stderr=stderr, highlight=False)
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=WIDE)
+
+
 def say(text: str = "") -> None:
-    """A line on standard output; characters that the terminal cannot show are replaced."""
+    """A line on standard output; nothing in it can paint a terminal, and what that cannot show is replaced."""
     encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+    sys.stdout.write(printable(text).encode(encoding, "replace").decode(encoding) + "\n")
     sys.stdout.flush()
 
 
 def say_json(value: Any) -> None:
-    """One JSON document on standard output."""
-    say(json.dumps(value, ensure_ascii=False, default=_plain))
+    """One JSON document on standard output, in ASCII: a terminal obeys characters that JSON does not escape."""
+    say(json.dumps(value, default=_plain).replace("\x7f", "\\u007f"))
 
 
 def printable(text: object) -> str:
@@ -97,8 +109,8 @@ def _told(event: Event) -> str:
         case RequestStarted(attempt=attempt, max_tokens=max_tokens):
             return f"up to {max_tokens} tokens" + (f", attempt {attempt}" if attempt > 1 else "")
         case ModelAnswered(message=message):
-            calls = [b.get("name") for b in message.get("content") or [] if b.get("type") == "tool_use"]
-            said = text_of(message.get("content") or [])
+            calls = [b.get("name") for b in blocks_of(message) if b.get("type") == "tool_use"]
+            said = text_of(blocks_of(message))
             parts = [str(message.get("stop_reason"))]
             parts += [f"calls {', '.join(map(str, calls))}"] if calls else []
             parts += [f"“{shortened(said, 80)}”"] if said.strip() else []

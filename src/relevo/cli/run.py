@@ -9,10 +9,11 @@ from typing import Annotated
 
 import typer
 
-from relevo.cli.exits import Stopped, outcome_code
+from relevo.cli.exits import Stopped
 from relevo.cli.options import DEFAULT_LOG, AsJson, BaseUrl, LogPath, load_agent, opened, pairs
-from relevo.cli.render import outcome_json, say_json
-from relevo.cli.wake import explain, live
+from relevo.cli.wake import driven
+from relevo.errors import InvalidAgent, InvalidValue
+from relevo.session import sendable
 
 
 def run(
@@ -44,13 +45,17 @@ async def _run(
     base_url: str | None,
     as_json: bool,
 ) -> int:
+    if session_id and identity:
+        raise InvalidValue("a session keeps the identity it began with; --identity does not go with --session")
     agent = load_agent(place)
+    content = sendable(text)  # what is no message begins no session
     async with opened(log, [agent], base_url=base_url, make=True) as harness:
-        session = harness.session(session_id) if session_id else await harness.start(agent, identity=identity)
-        await session.say(text)
-        outcome = await harness.wake(session.id, watch=None if as_json else live())
-        if as_json:
-            say_json(outcome_json(session.id, outcome))
+        if session_id:
+            session = harness.session(session_id)
+            name = (await session.state()).agent.get("name")
+            if name != agent.name:  # before anything is said: who cannot run a session leaves no message in it
+                raise InvalidAgent(f"session {session_id!r} is of agent {name!r}, not {agent.name!r}")
         else:
-            explain(session.id, outcome)
-        return outcome_code(outcome)
+            session = await harness.start(agent, identity=identity)
+        await session.say(content)
+        return await driven(harness, session.id, as_json=as_json)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from relevo.cli.options import DEFAULT_LOG, AsJson, LogPath, opened
-from relevo.cli.render import printable, say, say_json, shortened
+from relevo.cli.render import say, say_json, shortened
 from relevo.log.log import SessionInfo
 
 
@@ -31,7 +31,7 @@ def sessions(
         status = info.stop_reason or info.status
         title = f"  {shortened(info.title, 40)}" if info.title else ""
         when = f"{info.updated_at:%Y-%m-%d %H:%M:%S}"
-        say(f"{info.id}  {when}  {info.head:>5}  {status:<16} {printable(info.agent)}{title}")
+        say(f"{info.id}  {when}  {info.head:>5}  {status:<16} {info.agent}{title}")
 
 
 async def _sessions(log: Path, limit: int, before: str | None) -> list[SessionInfo]:

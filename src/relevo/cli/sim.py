@@ -63,7 +63,11 @@ def sim(
             say(f"ANTHROPIC_BASE_URL={simulator.base_url}")
             say("any key will do; Ctrl-C stops" if api_key is None else "Ctrl-C stops")
 
-    asyncio.run(serve())
+    try:
+        asyncio.run(serve())
+    except* OSError as errors:
+        reason = errors.exceptions[0]
+        raise InvalidValue(f"cannot listen on {host}:{port}: {reason}; --port 0 takes a free one") from None
 
 
 def _brain(name: str, script: Path | None) -> Any:

@@ -22,8 +22,8 @@ from relevo.harness import Harness
 from relevo.human.questions import Question
 from relevo.session import Session
 
-ASK_SECONDS = 20
-"""How long the demo waits for the word of whoever sits at the terminal; then it approves."""
+ASK_SECONDS = 60
+"""How long the demo waits for the word of whoever sits at the terminal; then it denies."""
 
 CaughtUp = Callable[[], Awaitable[None]]
 """Waits until everything that is in the log was shown."""
@@ -158,12 +158,12 @@ async def _decisions(stage: Stage, scene: Any, session: Session, played: Played)
 
 def _asked(console: Console, question: Question) -> str:
     console.print(Text(printable(f"  {question.tool}: {question.reason}"), style="bold magenta"))
-    console.print(Text(f"  Approve? [Y/n] (yes in {ASK_SECONDS} s) ", style="bold magenta"), end="")
+    console.print(Text(f"  Approve? [y/N] (no in {ASK_SECONDS} s) ", style="bold magenta"), end="")
     ready, _, _ = select.select([sys.stdin], [], [], ASK_SECONDS)
     answer = sys.stdin.readline() if ready else "\n"
     if not ready:
         console.print()
-    return "deny" if answer.strip().lower().startswith("n") else "allow"
+    return "allow" if answer.strip().lower().startswith("y") else "deny"
 
 
 @asynccontextmanager

@@ -9,8 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from relevo.cli.exits import Stopped
-from relevo.cli.options import DEFAULT_LOG, AsJson, LogPath, opened
-from relevo.cli.render import printable, say, say_json
+from relevo.cli.options import DEFAULT_LOG, AsJson, LogPath, every_session, opened
+from relevo.cli.render import say, say_json
+from relevo.errors import SessionNotFound
+from relevo.harness import Harness
+from relevo.loop.verify import Breach
 from relevo.loop.verify import verify as breaches
 
 
@@ -25,7 +28,7 @@ def verify(
         say_json({"sessions": count, "breaches": found})
     else:
         for breach in found:
-            say(printable(f"{breach['session_id']} at {breach['position']}: {breach['law']}: {breach['what']}"))
+            say(f"{breach['session_id']} at {breach['position']}: {breach['law']}: {breach['what']}")
         say(f"{count} session(s), {len(found)} breach(es)")
     raise Stopped(1 if found else 0)
 
@@ -33,13 +36,20 @@ def verify(
 async def _verify(log: Path, ids: list[str]) -> tuple[list[dict[str, Any]], int]:
     async with opened(log) as harness:
         if not ids:
-            before: str | None = None
-            while page := await harness.sessions(limit=1000, before=before):
-                before = page[-1].id
-                ids = [*ids, *(info.id for info in page)]
+            ids = [info.id async for info in every_session(harness)]
         found = [
             {"session_id": session_id, "position": breach.position, "law": breach.law, "what": breach.what}
             for session_id in ids
-            for breach in breaches(await harness.session(session_id).events())
+            for breach in await _breaches(harness, session_id)
         ]
         return found, len(ids)
+
+
+async def _breaches(harness: Harness, session_id: str) -> list[Breach]:
+    """One session that cannot be read is a breach of its own, and does not hide those of the others."""
+    try:
+        return breaches(await harness.session(session_id).events())
+    except SessionNotFound:
+        raise
+    except Exception as error:  # noqa: BLE001  whatever is in the log
+        return [Breach(0, "unreadable", f"{type(error).__name__}: {error}")]

@@ -18,10 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from types import UnionType
 from typing import Any
 
-from relevo.content import Block, Call, Json, calls_of, decode, encode, text_block
-from relevo.context.validate import TOOL_NAME, TOOL_USE_ID, Validator
+from relevo.content import Block, Call, Json, calls_of, decode, encode, text_block, text_of
+from relevo.context.validate import TOOL_NAME, TOOL_USE_ID, USER_ONLY, Validator
 from relevo.errors import InvalidRequest
 from relevo.events import (
     Event,
@@ -34,10 +35,16 @@ from relevo.events import (
     ToolEnded,
     UserMessage,
 )
-from relevo.stops import Reading, holds_back, read
+from relevo.stops import Reading, blocks_of, holds_back, read
 
 PROJECTION_VERSION = 1
 """Changes whenever the same events give other messages; older snapshots are then thrown away."""
+
+SENT: Mapping[str, Mapping[str, type | UnionType]] = {
+    "text": {"type": str, "text": str, "citations": list | None},
+    "tool_use": {"type": str, "id": str, "name": str, "input": dict, "caller": dict, "toolset_name": str},
+}
+"""The fields that requests take of a block, and as what. The kinds that are not here go back with every field."""
 
 MAX_INPUT_BYTES = 1_000_000
 """A call's input larger than this is shown to the model as a marker; the log keeps it whole."""
@@ -72,6 +79,8 @@ class Memory:
     in_flight: bool = False
     holds_back: bool = False
     model: str | None = None
+    has_tools: bool = True
+    """A request that defines no tool may hold no call: what a model asks for all the same is told in words."""
 
 
 class Projection:
@@ -107,7 +116,9 @@ class Projection:
                 self._say_unheard()
             case SessionCreated(agent=agent):
                 self.memory.model = agent.get("model")
+                self.memory.has_tools = agent.get("tools") != []
             case SessionUpdated(agent=agent) if agent is not None:
+                self.memory.has_tools = agent.get("tools") != []
                 if agent.get("model") != self.memory.model:
                     self.memory.model = agent.get("model")
                     self._forget_thinking()
@@ -125,7 +136,7 @@ class Projection:
     def _answered(self, event: Event, message: Mapping[str, Json]) -> None:
         self.memory.in_flight = False
         reading = read(message)
-        content: Sequence[Block] = message.get("content") or []
+        content = blocks_of(message)
         self.memory.holds_back = holds_back(message)
         match reading:
             case Reading.EMPTY | Reading.REFUSED:
@@ -156,12 +167,14 @@ class Projection:
             self._say_unheard()
 
     def _ended(self, body: ToolEnded) -> None:
-        if all(call.id != body.tool_use_id for call in self.memory.calls) or body.tool_use_id in self.memory.results:
+        wire_id = self.memory.wire_ids.get(body.tool_use_id)
+        if wire_id is None or body.tool_use_id in self.memory.results:
             return
-        self.memory.results[body.tool_use_id] = _result(self.memory.wire_ids[body.tool_use_id], body)
-        if len(self.memory.results) < len(self.memory.calls):
+        told = _result(wire_id, body)
+        self.memory.results[body.tool_use_id] = told if self.memory.has_tools else text_block(_in_words(told))
+        if len(self.memory.results) < len(self.memory.wire_ids):
             return
-        results = [self.memory.results[call.id] for call in self.memory.calls]
+        results = [self.memory.results[call_id] for call_id in self.memory.wire_ids]
         self.memory.calls, self.memory.results, self.memory.wire_ids = (), {}, {}
         self._let_go()
         spoken = [] if self.memory.holds_back else [block for blocks in self.memory.unheard for block in blocks]
@@ -196,13 +209,14 @@ class Projection:
         """
         An answer as it may be sent back: verbatim, but for what responses allow and requests forbid.
 
+        Nothing in it can make `admit` refuse the message, whatever the log holds.
+
         `last` is an answer that will stand last in a request; its text may not end in white space.
         """
         blocks: list[Block] = []
         for index, block in enumerate(content):
-            if block.get("type") == "text" and not (block.get("text") or "").strip():
-                continue
-            blocks.append(self._call(event, index, block) if block.get("type") == "tool_use" else block)
+            if _is_taken_back(block):
+                blocks.append(_as_sent(self._call(event, index, block) if block["type"] == "tool_use" else block))
         if last and blocks and blocks[-1].get("type") == "text":
             blocks[-1] = {**blocks[-1], "text": blocks[-1]["text"].rstrip()}
         return blocks
@@ -214,13 +228,15 @@ class Projection:
         if not isinstance(wire_id, str) or not TOOL_USE_ID.fullmatch(wire_id) or wire_id in self.memory.ids:
             wire_id = changes["id"] = self._new_id(f"toolu_{event.position}_{index}")
         if not isinstance(name, str) or not TOOL_NAME.fullmatch(name):
-            changes["name"] = "".join(c if TOOL_NAME.fullmatch(c) else "_" for c in str(name))[:128] or "_"
+            changes["name"] = "".join(c if TOOL_NAME.fullmatch(c) else "_" for c in str(name)[:128]) or "_"
         if not isinstance(given, dict):
             changes["input"] = {"_raw": given}
         elif len(size := encode(given)) > MAX_INPUT_BYTES:
             changes["input"] = {"_elided": f"an input of {len(size)} bytes; the log keeps it"}
         self.memory.ids.add(wire_id)
         self.memory.wire_ids[f"{event.id}.{index}"] = wire_id
+        if not self.memory.has_tools:
+            return text_block(f"(I asked for a tool, {changes.get('name', name)}, and there is none.)")
         return {**block, **changes} if changes else block
 
     def _new_id(self, wanted: str) -> str:
@@ -251,14 +267,40 @@ def _sayable(content: Sequence[Block]) -> list[Block]:
     return [block for block in content if block.get("type") != "text" or (block.get("text") or "").strip()]
 
 
+def _is_taken_back(block: Block) -> bool:
+    """Whether a request may hold this block of an answer."""
+    match block.get("type"):
+        case None:
+            return False
+        case "text":
+            return bool((block.get("text") or "").strip())
+        case "thinking":
+            return isinstance(block.get("thinking"), str) and _is_sealed(block.get("signature"))
+        case "redacted_thinking":
+            return _is_sealed(block.get("data"))
+        case kind:
+            return kind not in USER_ONLY
+
+
+def _is_sealed(seal: Json) -> bool:
+    return isinstance(seal, str) and bool(seal)
+
+
+def _as_sent(block: Block) -> Block:
+    """The block without the fields that requests refuse; the same object when it has none."""
+    fields = SENT.get(block["type"])
+    if fields is None:
+        return block
+    kept = {name: value for name, value in block.items() if name in fields and isinstance(value, fields[name])}
+    return block if len(kept) == len(block) else kept
+
+
 def _whole_text(content: Sequence[Block]) -> list[Block]:
     """Of a cut answer, what may be kept: finished thinking and text, when there is any text."""
     kept = [
-        block
+        _as_sent(block)
         for block in content
-        if (block.get("type") == "text" and (block.get("text") or "").strip())
-        or (block.get("type") == "thinking" and block.get("signature"))
-        or block.get("type") == "redacted_thinking"
+        if (block.get("type") == "text" or _is_thinking(block)) and _is_taken_back(block)
     ]
     return kept if any(block.get("type") == "text" for block in kept) else []
 
@@ -276,3 +318,8 @@ def _result(wire_id: str, body: ToolEnded) -> Mapping[str, Json]:
         block["is_error"] = True
         block.setdefault("content", "(no message)")  # an error without content is refused
     return block
+
+
+def _in_words(result: Mapping[str, Json]) -> str:
+    content = result.get("content") or "(no output)"
+    return content if isinstance(content, str) else text_of(content) or "(no text)"

@@ -20,7 +20,7 @@ TOOL_USE_ID = re.compile(r"[a-zA-Z0-9_-]+")
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 
 _ASSISTANT_ONLY = frozenset({"tool_use", "thinking", "redacted_thinking", "server_tool_use", "mcp_tool_use"})
-_USER_ONLY = frozenset({"tool_result", "image", "document"})
+USER_ONLY = frozenset({"tool_result", "image", "document"})
 _IN_RESULT = frozenset({"text", "image", "document", "search_result", "tool_reference", "browser_state"})
 
 
@@ -76,7 +76,7 @@ class Validator:
         self.server_open = False
         for block in blocks:
             kind = block.get("type")
-            if kind in _USER_ONLY:
+            if kind in USER_ONLY:
                 wrong.append(f"a {kind} block in an assistant message")
             if kind != "tool_use":
                 continue

@@ -10,6 +10,7 @@ the database before the WAL is used again.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from pathlib import Path
 
@@ -59,6 +60,9 @@ class Flush:
             # was opened for writing.
             self._descriptor = os.open(self._wal, os.O_RDWR)
         _sync(self._descriptor)
+        # A file that was deleted or replaced meanwhile takes writes, and nobody will ever read them.
+        if not os.path.samestat(os.fstat(self._descriptor), self._wal.stat()):
+            raise FileNotFoundError(errno.ENOENT, "the file was replaced while it was open", str(self._wal))
 
     async def close(self) -> None:
         """Let go of the file."""

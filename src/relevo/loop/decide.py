@@ -129,7 +129,8 @@ def limit_reached(state: State, limits: Limits, now: datetime) -> Limit | None:
     """The first cap that forbids going on, None when there is none."""
     turn, totals = state.turn, state.totals
     elapsed = (now - turn.began_at).total_seconds() if turn.began_at else 0.0
-    if _over(turn.answers, limits.turns):
+    # Between steps, a request in flight is one whose process died.
+    if _over(turn.answers + bool(state.in_flight), limits.turns):
         return "turns"
     if limits.tool_calls is not None and turn.tool_calls > limits.tool_calls:
         return "tool_calls"
@@ -167,7 +168,7 @@ def _wait(state: State) -> Step:
     """Rest while everything waits; once that is written down, there is nothing more to do."""
     pending = tuple(call_id for call_id, call in state.open.items() if call.awaits != "order")
     outcome = AwaitingAction(event_ids=pending, text=state.partial_text)
-    if state.outcome == outcome:
+    if state.outcome == outcome and not state.awake:
         return Nothing(outcome)
     return Rest(outcome)
 

@@ -28,7 +28,7 @@ from relevo.events import (
     Unknown,
 )
 from relevo.outcome import AwaitingAction
-from relevo.stops import Reading, read
+from relevo.stops import Reading, blocks_of, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def verify(events: Sequence[Event]) -> list[Breach]:
                     breach(event, "write-ahead", "an answer without a request")
                 in_flight = False
                 if read(message) in (Reading.CALLS, Reading.STRAY_CALLS):
-                    calls = calls_of(message.get("content") or [], event.id)
+                    calls = calls_of(blocks_of(message), event.id)
                     asked |= {call.id: call.input for call in calls}
                     unanswered |= {call.id for call in calls}
             case ModelFailed():

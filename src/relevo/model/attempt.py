@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_ERROR_BYTES = 64 * 1024
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
+"""
+Of one response, decompressed. The largest output limit is 128,000 tokens, half a megabyte of text and some forty times
+that in the frames of a stream; what is larger comes from a server gone wrong, and would fill the memory and the log.
+"""
 LAST_BYTE_SECONDS = 0.25
 """How long the end of the body is waited for once the message is whole: then the connection can be used again."""
 
@@ -54,12 +59,21 @@ class Progress:
         self.built = Accumulator()
         self._sent_at = self._heard_at = self._moved_at = clock.monotonic()
         self._first_at: float | None = None
+        self._left_bytes = MAX_ANSWER_BYTES
 
-    def heard(self, *, moved: bool = False) -> None:
-        """Note that bytes came, and whether they alone are progress."""
+    def heard(self, size_bytes: int, *, moved: bool = False) -> None:
+        """
+        Note that bytes came, and whether they alone are progress.
+
+        Raises ModelError when they are more than any answer has: nothing that is built of them can be larger.
+        """
         self._heard_at = self.clock.monotonic()
         if moved:
             self._moved_at = self._heard_at
+        self._left_bytes -= size_bytes
+        if self._left_bytes < 0:
+            reason = f"the answer is larger than {MAX_ANSWER_BYTES} bytes"
+            raise failure.protocol(reason, self.built.usage, retryable=False)
 
     def take(self, event: Mapping[str, Any]) -> None:
         """Add an event and show it. Raises as `Accumulator.add` does."""
@@ -135,7 +149,7 @@ async def _stream(response: ClientResponse, progress: Progress) -> None:
         chunk = b"begin"
         while chunk and not progress.built.done:
             chunk = await response.content.readany()
-            progress.heard()
+            progress.heard(len(chunk))
             for event in reader.feed(chunk) if chunk else reader.end():
                 progress.take(event)
 
@@ -148,7 +162,7 @@ async def _body(response: ClientResponse, progress: Progress, limit_bytes: int |
     async def pump() -> None:
         left = limit_bytes
         while (left is None or left > 0) and (piece := await response.content.readany()):
-            progress.heard(moved=True)
+            progress.heard(len(piece), moved=True)
             pieces.append(piece)
             left = None if left is None else left - len(piece)
 
@@ -186,9 +200,9 @@ def read_whole(body: bytes) -> tuple[dict[str, Any], frozenset[int]]:
     try:
         value = parse_json(body.decode())
     except (ValueError, RecursionError):
-        raise failure.protocol(f"the answer is not JSON: {body[:80]!r}") from None
+        raise failure.protocol(f"the answer is not JSON: {body!r}") from None
     if isinstance(value, dict) and value.get("type") == "error":
         raise failure.from_event(value)
     if not isinstance(value, dict):
-        raise failure.protocol(f"the answer is not a message: {body[:80]!r}")
+        raise failure.protocol(f"the answer is not a message: {body!r}")
     return whole(value)

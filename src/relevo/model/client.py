@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from relevo.clock import Clock, RealClock
 from relevo.errors import InvalidValue, MissingCredential, ModelError
-from relevo.model import failure
+from relevo.model import failure, secrets
 from relevo.model.answer import Answer
 from relevo.model.attempt import Deadlines, Progress, read
 from relevo.model.model import Watch
@@ -52,7 +52,7 @@ class DirectModel:
         self._deadlines = deadlines or Deadlines()
         self.base_url = _root(base_url or environment.get("ANTHROPIC_BASE_URL") or DEFAULT_BASE_URL)
         """Without `/v1`."""
-        self._secret = (
+        key = (
             api_key
             or auth_token
             or environment.get("ANTHROPIC_API_KEY")
@@ -60,10 +60,11 @@ class DirectModel:
             or ""
         ).strip()
         own = {"anthropic-version": version, "content-type": "application/json", "accept": "application/json"}
-        if self._secret:
-            own["authorization"] = f"Bearer {self._secret}"
+        if key:
+            own["authorization"] = f"Bearer {key}"
         asked = _lines(environment.get("ANTHROPIC_CUSTOM_HEADERS", "")) | dict(headers or {})
         self._headers = dict(_header(name, value) for name, value in {**own, **asked}.items())
+        self._secrets = secrets.of_headers(self._headers)
         self._betas = frozenset(filter(None, map(str.strip, self._headers.pop("anthropic-beta", "").split(","))))
         self._connections: WeakKeyDictionary[asyncio.AbstractEventLoop, Connection] = WeakKeyDictionary()
 
@@ -79,7 +80,7 @@ class DirectModel:
         except TimeoutError:
             raise failure.timed_out("the total time is over", progress.built.usage) from None
         except ModelError as error:
-            raise failure.without(error, self._secret) from error.__cause__
+            raise failure.told(error, self._secrets) from error.__cause__
 
     async def close(self) -> None:
         """Close the connections of this loop, and of loops that are no more."""
@@ -130,10 +131,13 @@ class DirectModel:
                 raise MissingCredential(
                     "no API key: set ANTHROPIC_API_KEY or pass api_key= (a base_url on this machine needs none)"
                 )
-            from relevo.model.connection import Connection
+            from relevo.model.connection import Connection, proxy_for
 
             self._abandon_dead()
-            found = Connection(f"{self.base_url}/v1/messages", self._deadlines.connect_seconds)
+            url = f"{self.base_url}/v1/messages"
+            proxy, credentials = proxy_for(url)
+            self._secrets |= secrets.of_headers(credentials)
+            found = Connection(url, proxy, credentials, self._deadlines.connect_seconds)
             self._connections[loop] = found
         return found
 
@@ -144,11 +148,16 @@ class DirectModel:
 
 def _root(base_url: str) -> str:
     base_url = base_url.strip()
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidValue(f"base_url {base_url!r} is not an http address")
-    if parts.username or parts.password:
+    try:
+        parts = urlsplit(base_url)
+        is_http = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_http = False
+    if "@" in (parts.netloc if is_http else base_url):
+        # Said without the address: in a broken one nobody knows where the password ends.
         raise InvalidValue("base_url holds a name or password; pass it in headers=")
+    if not is_http:
+        raise InvalidValue(f"base_url {base_url!r} is not an http address")
     return base_url.rstrip("/").removesuffix("/v1").rstrip("/")
 
 

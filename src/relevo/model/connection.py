@@ -8,15 +8,17 @@ back to the pool, or it is closed at once; nothing in between.
 from __future__ import annotations
 
 import urllib.request
+from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import aiohttp
 from aiohttp import payload
 from aiohttp.abc import AbstractStreamWriter
 
 from relevo.clock import Clock
+from relevo.errors import ModelError
 from relevo.model.attempt import LAST_BYTE_SECONDS
 
 CHUNK_BYTES = 256 * 1024
@@ -27,21 +29,33 @@ KEEP_ALIVE_SECONDS = 55.0
 class Connection:
     """A pool of connections to one address, of one event loop."""
 
-    def __init__(self, url: str, connect_seconds: float | None) -> None:
+    def __init__(
+        self, url: str, proxy: str | None, credentials: Mapping[str, str], connect_seconds: float | None
+    ) -> None:
         self._url = url
+        # The proxy reads them from the request itself, or, before a tunnel, from the request for it.
+        tunnelled = url.startswith("https:")
+        self._headers = {} if tunnelled else dict(credentials)
+        self._tunnel = dict(credentials) if tunnelled else {}
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_SECONDS),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=connect_seconds, connect=connect_seconds),
             # Not trust_env: it asks the environment and ~/.netrc in two threads for every request, and an entry in
             # ~/.netrc would fight with our Authorization header.
-            proxy=_proxy_for(url),
+            proxy=proxy,
             skip_auto_headers=("User-Agent", "Accept-Encoding"),
             cookie_jar=aiohttp.DummyCookieJar(),
         )
 
     async def post(self, body: bytes, headers: Mapping[str, str]) -> aiohttp.ClientResponse:
         """Send and return when the response's head is there. Redirects are not followed: they would carry the key."""
-        return await self._session.post(self._url, data=_Body(body), headers=headers, allow_redirects=False)
+        return await self._session.post(
+            self._url,
+            data=_Body(body),
+            headers={**headers, **self._headers},
+            proxy_headers=self._tunnel,
+            allow_redirects=False,
+        )
 
     async def close(self) -> None:
         """Close every connection."""
@@ -109,8 +123,23 @@ class _Body(payload.Payload):
             await writer.write(view[start : start + CHUNK_BYTES])
 
 
-def _proxy_for(url: str) -> str | None:
+def proxy_for(url: str) -> tuple[str | None, Mapping[str, str]]:
+    """
+    The environment's proxy for an address, and the header with its name and password: errors repeat an address.
+
+    Raises ModelError when it is no address, and does not say it: it may hold a password.
+    """
     parts = urlsplit(url)
-    if urllib.request.proxy_bypass(parts.hostname or ""):
-        return None
-    return urllib.request.getproxies().get(parts.scheme)
+    address = urllib.request.getproxies().get(parts.scheme)
+    if not address or urllib.request.proxy_bypass(parts.hostname or ""):
+        return None, {}
+    try:
+        proxy = urlsplit(address)
+        is_http = proxy.scheme in ("http", "https") and bool(proxy.hostname) and proxy.port != 0
+    except ValueError:
+        is_http = False
+    if not is_http:
+        raise ModelError(f"{parts.scheme}_proxy in the environment is not an http address", type="connection")
+    user, at, place = proxy.netloc.rpartition("@")
+    credentials = {"proxy-authorization": f"Basic {b64encode(unquote(user).encode()).decode()}"} if at else {}
+    return proxy._replace(netloc=place).geturl(), credentials

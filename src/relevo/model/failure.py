@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from relevo.content import clean
 from relevo.errors import ModelError
+from relevo.model import secrets
 from relevo.model.retry import classify, parse_retry_after
 
 MAX_MESSAGE_CHARS = 500
 """Enough to understand; an error page is not carried into the log."""
 
-MIN_SECRET_CHARS = 8
+MAX_WORD_CHARS = 100
+"""Of a type, a code or a request id."""
 
 # Source: API errors page, read 2026-12-01; only for answers that do not say their own type.
 TYPE_OF_STATUS = {
@@ -66,9 +69,9 @@ def from_event(event: Mapping[str, Any], usage: dict[str, Any] | None = None) ->
     )
 
 
-def protocol(reason: str, usage: dict[str, Any] | None = None) -> ModelError:
+def protocol(reason: str, usage: dict[str, Any] | None = None, *, retryable: bool = True) -> ModelError:
     """The other side broke the protocol; what it said so far cannot be trusted."""
-    return ModelError(reason, status=200, type="protocol", retryable=True, usage=usage)
+    return ModelError(reason, status=200, type="protocol", retryable=retryable, usage=usage)
 
 
 def cut_stream(usage: dict[str, Any] | None = None) -> ModelError:
@@ -85,7 +88,7 @@ def timed_out(what: str, usage: dict[str, Any] | None = None) -> ModelError:
 
 def connection(error: BaseException, usage: dict[str, Any] | None = None, *, retryable: bool = True) -> ModelError:
     """No response, or a broken one. Names the class: the text of such errors is often empty."""
-    text = str(error)[:MAX_MESSAGE_CHARS]
+    text = str(error)
     return ModelError(
         f"{type(error).__name__}: {text}" if text else type(error).__name__,
         type="connection",
@@ -94,11 +97,17 @@ def connection(error: BaseException, usage: dict[str, Any] | None = None, *, ret
     )
 
 
-def without(error: ModelError, secret: str | None) -> ModelError:
-    """The same error, less a key that the server repeated. A shorter one would only tear words apart."""
-    if secret and len(secret) >= MIN_SECRET_CHARS and secret in error.message:
-        error.message = error.message.replace(secret, "***")
-        error.args = (error.message,)
+def told(error: ModelError, known: Iterable[str]) -> ModelError:
+    """The same error as it may be told and logged: without the `known` secrets, and only then cut short."""
+
+    def short(text: str, most: int) -> str:
+        return clean(secrets.hidden(text, known))[:most]
+
+    error.message = short(error.message, MAX_MESSAGE_CHARS)
+    error.args = (error.message,)
+    error.type = short(error.type, MAX_WORD_CHARS)
+    error.code = error.code and short(error.code, MAX_WORD_CHARS)
+    error.request_id = error.request_id and short(error.request_id, MAX_WORD_CHARS)
     return error
 
 
@@ -109,10 +118,10 @@ def _read(body: Any) -> tuple[str | None, str | None, str | None, str | None]:
     if isinstance(body, str):
         try:
             body = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             # An HTML page says nothing that its status does not.
             plain = body.strip()
-            return None, None if plain.startswith("<") else plain[:MAX_MESSAGE_CHARS] or None, None, None
+            return None, None if plain.startswith("<") else plain or None, None, None
     if not isinstance(body, Mapping):
         return None, None, None, None
     error = body.get("error")
@@ -125,7 +134,14 @@ def _read(body: Any) -> tuple[str | None, str | None, str | None, str | None]:
     error_type = error.get("type")
     return (
         error_type if isinstance(error_type, str) and error_type != "error" else None,
-        str(error.get("message") or "")[:MAX_MESSAGE_CHARS] or None,
+        _text(error.get("message")),
         code if isinstance(code, str) else None,
-        str(body["request_id"]) if body.get("request_id") else None,
+        _text(body.get("request_id")),
     )
+
+
+def _text(value: Any) -> str | None:
+    try:
+        return str(value) if value else None
+    except (ValueError, RecursionError):  # a number too long to be printed, or deeper than a printer goes
+        return None

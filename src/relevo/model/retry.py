@@ -112,10 +112,10 @@ def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None
         return seconds
     try:
         when = parsedate_to_datetime(text)
-    except ValueError:
+        when = when if when.tzinfo else when.replace(tzinfo=UTC)
+        return max(0.0, (when - now).total_seconds())
+    except (ValueError, OverflowError):
         return None
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0.0, (when - now).total_seconds())
 
 
 def _number(text: str | None) -> float | None:

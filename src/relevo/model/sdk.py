@@ -15,7 +15,7 @@ from typing import Any
 from relevo.clock import Clock, RealClock
 from relevo.content import decode
 from relevo.errors import InvalidValue, MissingCredential, ModelError
-from relevo.model import failure
+from relevo.model import failure, secrets
 from relevo.model.answer import Answer
 from relevo.model.attempt import LAST_BYTE_SECONDS, Deadlines, Progress, check_kind, is_whole, read_whole
 from relevo.model.model import Watch
@@ -42,7 +42,7 @@ class SdkModel:
         if not hasattr(client, "__aenter__"):
             raise InvalidValue(f"{type(client).__name__} would block the event loop; pass its Async twin")
         self._client = client.with_options(max_retries=0)
-        self._secret = getattr(client, "api_key", None) or getattr(client, "auth_token", None)
+        self._secrets = _secrets_of(client)
         self._deadlines = deadlines or Deadlines()
         self._clock = clock or RealClock()
 
@@ -63,11 +63,11 @@ class SdkModel:
         except ModelError as error:
             if error.request_id is None and stream is not None:
                 error.request_id = stream.response.headers.get("request-id")
-            raise
+            raise failure.told(error, self._secrets) from error.__cause__
         except Exception as error:
             named = self._named(error, progress)
             named.request_id = named.request_id or getattr(error, "request_id", None)
-            raise failure.without(named, self._secret) from error
+            raise failure.told(named, self._secrets) from error
         finally:
             if stream is not None:
                 # What goes wrong in closing says nothing about the answer, and must not hold it up.
@@ -83,16 +83,21 @@ class SdkModel:
         request_id = stream.response.headers.get("request-id")
         check_kind(kind)
         if is_whole(kind):
-            return progress.answer(*read_whole(await stream.response.aread()), request_id)
+            pieces: list[bytes] = []
+            async for piece in stream.response.aiter_bytes():
+                progress.heard(len(piece))
+                pieces.append(piece)
+            return progress.answer(*read_whole(b"".join(pieces)), request_id)
         events = aiter(stream)
         while not progress.built.done:
             async with self._clock.timeout(self._deadlines.progress_seconds):
                 event = await anext(events, None)
             if event is None:
                 break
-            progress.heard()
             # exclude_unset: only what the server sent. Without warnings: it may send what the SDK does not know.
-            progress.take(event.to_dict(mode="json", warnings=False))
+            plain = event.to_dict(mode="json", warnings=False)
+            progress.heard(len(str(plain)))
+            progress.take(plain)
         if progress.built.done:
             # The end of the body lets the client use the connection again; nobody waits long for it.
             with contextlib.suppress(Exception):
@@ -123,6 +128,13 @@ class SdkModel:
             # A TypeError of the SDK, which has no class of its own for a client without a key.
             return MissingCredential(str(error))
         return ModelError(f"{type(error).__name__}: {error}", type="api_error", usage=usage)
+
+
+def _secrets_of(client: Any) -> set[str]:
+    """Its credentials, custom headers, and the name and password in its address."""
+    keys = {value for name in ("api_key", "auth_token") if isinstance(value := getattr(client, name, None), str)}
+    chosen = getattr(client, "_custom_headers", None) or {}
+    return keys | secrets.of_headers(chosen) | secrets.of_address(str(getattr(client, "base_url", "")))
 
 
 def _arguments(request: Request) -> dict[str, Any]:

@@ -104,9 +104,9 @@ class SseReader:
         except (ValueError, RecursionError):
             if data.strip() in (b"", b"[DONE]"):  # the closing word of OpenAI-shaped proxies
                 return
-            raise protocol(f"an event is not JSON: {data[:80]!r}") from None
+            raise protocol(f"an event is not JSON: {data!r}") from None
         if not isinstance(event, dict):
-            raise protocol(f"an event is not a JSON object: {data[:80]!r}")
+            raise protocol(f"an event is not a JSON object: {data!r}")
         if "type" not in event and self._name:
             event["type"] = self._name
         events.append(event)

@@ -5,7 +5,8 @@ A message is a list of blocks, each opened, filled by deltas and closed, then a 
 and a `message_stop` that says that it did. Three rules keep what comes out honest:
 
 - a closed block takes no more deltas, and a tool input that came twice is a broken stream, not an input;
-- what we do not know we keep (blocks, fields) or pass over (events, deltas), and never guess;
+- what we do not know we keep (blocks, fields) or pass over (events, deltas), and never guess; what we do know has the
+  shape that everything behind this door relies on, or there is no answer;
 - without `message_stop` there is no answer.
 
 Deltas go into lists and are joined once, so the cost is linear in the bytes.
@@ -33,8 +34,15 @@ TAKES = {
     "redacted_thinking": "",
 }
 
+TEXTS = {"text": ("text",), "thinking": ("thinking", "signature")}
+IDENTITY = ("id", "tool_use_id", "name")
+"""What is text in a block of a kind we know, when it is there at all; the identity in every block about a tool."""
+
 RAW = "_raw"
 """Where the text of a tool input that is no JSON object is kept, so that the request can be built again."""
+
+FOR_USERS = frozenset({"image", "document", "tool_result"})
+"""Kinds that only a user message may hold: an answer with one could never be sent back."""
 
 _FRAME = frozenset({"type", "delta", "usage", "content", "id", "role"})
 
@@ -66,6 +74,8 @@ class Accumulator:
     def __init__(self) -> None:
         self._message: dict[str, Any] | None = None
         self._usage: dict[str, Any] = {}
+        self._counted = False
+        """Whether the output was counted after it began."""
         self._blocks: dict[int, _Block] = {}
         self._malformed: set[int] = set()
         self.done = False
@@ -73,8 +83,16 @@ class Accumulator:
 
     @property
     def usage(self) -> dict[str, Any] | None:
-        """What was counted so far, for the record of a stream that breaks; None before anything was."""
-        return dict(self._usage) or None
+        """
+        What was counted so far, for the record of a stream that breaks; None before anything was.
+
+        The count of a stream's start says nothing about the output that came after it: then `output_tokens` is
+        absent, and so the price unknown.
+        """
+        known = dict(self._usage)
+        if self._blocks and not self._counted:
+            known.pop("output_tokens", None)
+        return known or None
 
     @property
     def begun(self) -> bool:
@@ -137,8 +155,9 @@ class Accumulator:
         message = event.get("message")
         if self._message is not None or not isinstance(message, Mapping):
             raise protocol("message_start twice, or without a message", self.usage)
-        self._message = dict(message)
-        self._message["content"] = list(message.get("content") or [])
+        content = message.get("content") or []
+        _check_content(content)
+        self._message = {**message, "content": list(content)}
         self._count(message.get("usage"))
 
     def _start(self, event: Mapping[str, Any]) -> None:
@@ -146,6 +165,7 @@ class Accumulator:
         index, block = event.get("index"), event.get("content_block")
         if not isinstance(index, int) or index in self._blocks or not isinstance(block, Mapping):
             raise protocol(f"block {index!r} starts twice, or without content", self.usage)
+        _check_block(index, block)
         self._blocks[index] = _Block(block)
         to = block.get("to")
         if block.get("type") == "fallback" and isinstance(to, Mapping) and to.get("model"):
@@ -218,6 +238,7 @@ class Accumulator:
                 if key not in _FRAME and (value is not None or key not in message):
                     message[key] = value
         self._count(event.get("usage"))
+        self._counted = self._counted or _has_output(event.get("usage"))
 
     def _count(self, usage: Any) -> None:
         # Later counts are totals: they replace. A null says nothing about what was known before.
@@ -227,15 +248,16 @@ class Accumulator:
                     self._usage[key] = value
 
 
+def _has_output(usage: Any) -> bool:
+    return isinstance(usage, Mapping) and usage.get("output_tokens") is not None
+
+
 def whole(message: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[int]]:
     """The same as `Accumulator.finish` for a message that came in one piece."""
-    if not isinstance(message.get("content"), list):
-        raise protocol("a message without a list of content")
+    _check_content(message.get("content"))
     malformed: set[int] = set()
     content: list[Any] = []
     for index, block in enumerate(message["content"]):
-        if not isinstance(block, Mapping):
-            raise protocol(f"content block {index} is no object")
         kept = block
         if block.get("type") == "tool_use":
             well, value = tool_input(block.get("input", {}))
@@ -272,8 +294,29 @@ def _is_doubled(raw: str) -> bool:
 
 
 def _safe(message: dict[str, Any]) -> dict[str, Any]:
+    """The one door of every answer: JSON, and of the shape that loop, log and projection rely on."""
     try:
         safe: dict[str, Any] = checked(message)
     except NotJson as error:
         raise protocol(f"the answer holds what JSON cannot say: {error}") from None
+    _check_content(safe["content"])
+    for name, kind in (("stop_reason", str), ("usage", dict), ("stop_details", dict)):
+        if not isinstance(safe.get(name), kind | None):
+            raise protocol(f"{name} of the answer is {type(safe[name]).__name__}")
     return safe
+
+
+def _check_content(content: Any) -> None:
+    if not isinstance(content, list):
+        raise protocol("a message without a list of content")
+    for index, block in enumerate(content):
+        _check_block(index, block)
+
+
+def _check_block(index: int, block: Any) -> None:
+    kind = block.get("type") if isinstance(block, Mapping) else None
+    if not isinstance(kind, str) or kind in FOR_USERS:
+        raise protocol(f"content block {index} is {kind!r}, which no answer holds")
+    for name in TEXTS.get(kind, IDENTITY if kind.endswith(("tool_use", "tool_result")) else ()):
+        if not isinstance(block.get(name), str | None):
+            raise protocol(f"{name} of content block {index} ({kind}) is {type(block[name]).__name__}")

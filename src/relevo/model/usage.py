@@ -48,11 +48,16 @@ _NAMES = tuple(field.name for field in fields(Usage))
 
 
 def read_usage(raw: Mapping[str, Any] | None) -> Usage:
-    """The sum over all iterations of one answer; missing, null or strange usage counts as uncounted."""
+    """
+    The sum over all iterations of one answer; missing, null or strange usage counts as uncounted.
+
+    Of an answer that broke off the prompt may be known and the output not: uncounted too, but no less than that.
+    """
     total = Usage(answers=1)
     shares = read_shares(raw)
     if shares is None:
-        return Usage(answers=1, uncounted=1)
+        prompt = _share({**(raw if isinstance(raw, Mapping) else {}), "output_tokens": 0}) or Usage()
+        return Usage(answers=1, uncounted=1) + prompt
     for _, share in shares:
         total += share
     return total
@@ -73,7 +78,7 @@ def read_shares(raw: Mapping[str, Any] | None, model: str = "") -> list[tuple[st
         share = _share(part)
         if share is None:
             return None
-        shares.append((part.get("model") or model, share))
+        shares.append((str(part.get("model") or model), share))
     tools = raw.get("server_tool_use")
     details = raw.get("output_tokens_details")
     beside = Usage(

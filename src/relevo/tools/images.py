@@ -46,13 +46,17 @@ def image_block(data: bytes) -> dict[str, Any]:
 
 def check_media(block: Mapping[str, Any]) -> None:
     """
-    Check an `image` or `document` block.
+    Check an `image` or `document` block, as `content.sayable` gives it, and the images inside it.
 
     Raises:
         InvalidValue: the API would refuse it; the message says why and shows none of the data.
     """
     kind, source = block["type"], block["source"]
     form = source.get("type")
+    if form == "content" and isinstance(parts := source.get("content"), list):
+        for part in parts:
+            if part["type"] == "image":
+                check_media(part)
     if form in _SIZE_FREE:
         return
     if form != "base64":

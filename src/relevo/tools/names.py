@@ -13,6 +13,8 @@ MAX_NAME_CHARS = 64
 _VALID = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME_CHARS}}}")
 _FOREIGN = re.compile(r"[^a-zA-Z0-9_-]+")
 _HASH_CHARS = 12
+_READ_CHARS = 1_000
+"""So much of a foreign name is looked at for its readable part; the hash is of all of it."""
 _HASHED = re.compile(rf"_[0-9a-f]{{{_HASH_CHARS}}}$")
 
 
@@ -24,7 +26,7 @@ def checked_name(name: object) -> str:
         InvalidTool: it does not; give the tool another with `name=`.
     """
     if not isinstance(name, str) or not _VALID.fullmatch(name):
-        shown = repr(name) if len(repr(name)) <= 100 else f"{repr(name)[:100]}..."
+        shown = repr(name[:100] if isinstance(name, str) else name)[:100]
         raise InvalidTool(
             f"tool name {shown} is not 1 to {MAX_NAME_CHARS} letters, digits, '_' or '-'; give another with name="
         )
@@ -43,5 +45,5 @@ def clean_name(name: str) -> str:
         return name
     # surrogatepass: two names that differ only in broken characters are still two names.
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
-    readable = _FOREIGN.sub("_", clean(name)).strip("_") or "tool"
+    readable = _FOREIGN.sub("_", clean(name[:_READ_CHARS])).strip("_") or "tool"
     return f"{readable[: MAX_NAME_CHARS - _HASH_CHARS - 1]}_{digest}"

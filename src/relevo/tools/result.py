@@ -10,7 +10,8 @@ What a tool returned, as the model reads it and as programs read it.
     all else                   compact JSON (encoding.py); data is the value as JSON
 
 A list is content blocks only if every item is one (texts may stand between images and documents). An object that
-merely has a `type` is data. `cache_control` is taken off blocks: where to cache is for the whole request to say.
+merely has a `type` is data. Of blocks only the fields that the API knows are kept (`content.sayable`). A reference to
+a tool becomes its name: no tool is deferred, so there is nothing to refer to.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from relevo.content import Block, Json, clean, encode, text_block
+from relevo.content import MAX_IMAGES, Block, Json, clean, count_images, encode, sayable, text_block
 from relevo.errors import InvalidValue
 from relevo.tools.encoding import to_json
 from relevo.tools.endings import NO_OUTPUT, Ending, Failed, Returned, Waiting
@@ -90,7 +91,10 @@ def _content(value: Any, max_chars: int) -> str | Sequence[Block]:
     blocks = _blocks(value)
     if blocks is None:
         return _text(clean(str.__str__(value)) if isinstance(value, str) else to_json(value), max_chars)
-    return _fitted([_checked(block, place) for place, block in enumerate(blocks)], max_chars)
+    sound = [_checked(block, place) for place, block in enumerate(blocks)]
+    if (images := count_images(sound)) > MAX_IMAGES:
+        raise InvalidValue(f"{images} images, at most {MAX_IMAGES} are taken")
+    return _fitted(sound, max_chars)
 
 
 def _text(data: Json, max_chars: int) -> str:
@@ -137,13 +141,16 @@ def _is_block(value: Any) -> bool:
 
 
 def _checked(block: Mapping[str, Any], place: int) -> dict[str, Any]:
-    plain: dict[str, Any] = to_json({key: item for key, item in block.items() if key != "cache_control"})
-    if plain["type"] in _MEDIA:
-        try:
-            check_media(plain)
-        except InvalidValue as error:
-            raise InvalidValue(f"block {place}, {error}") from None
-    return plain
+    plain = to_json(block)
+    if plain["type"] == "tool_reference":
+        return text_block(plain["tool_name"])
+    try:
+        sound = sayable(plain)
+        if sound["type"] in _MEDIA:
+            check_media(sound)
+    except InvalidValue as error:
+        raise InvalidValue(f"block {place}, {error}") from None
+    return sound
 
 
 def _cost(block: Mapping[str, Any]) -> int:

@@ -53,6 +53,8 @@ class Parameters:
 
         Raises:
             ToolError: category `validation`, for the model: which field, what was expected, a little of what came.
+                Whatever a check of the author's own raises ends here too. Its text may hold a secret, so it is shown
+                only if it is a `ToolError`, which was written for the model.
         """
         from pydantic import ValidationError
 
@@ -67,6 +69,10 @@ class Parameters:
             raise _invalid(f"Invalid input for {self.tool}: {place}: {error.reason[:_SHOWN_REASON_CHARS]}") from None
         except ValidationError as error:
             raise _invalid(self._problems(error)) from None
+        except ToolError as error:
+            raise _invalid(f"Invalid input for {self.tool}: {error.message}") from error
+        except (Exception, SystemExit) as error:
+            raise _invalid(f"Invalid input for {self.tool}: a check of it raised {type(error).__name__}.") from error
         return {name: getattr(found, field) for field, name in self.names.items()}
 
     def bind(self, arguments: Mapping[str, Any], context: ToolContext) -> dict[str, Any]:
@@ -88,6 +94,8 @@ class Parameters:
             case "extra_forbidden":
                 known = f" (the fields are: {', '.join(self.fields)})" if len(problem["loc"]) == 1 else ""
                 return f"{place}: unknown field{known}"[:_SHOWN_REASON_CHARS]
+            case "value_error" | "assertion_error":  # the text of a check of the author's own: see `validate`
+                return f"{place}: not accepted; you sent {_excerpt(problem.get('input'))}"
             case _:
                 reason = str(problem["msg"])[:_SHOWN_REASON_CHARS].removeprefix("Input should be ")
                 return f"{place}: expected {reason}; you sent {_excerpt(problem.get('input'))}"

@@ -39,9 +39,9 @@ async def main(log: str, folder: str, base_url: str) -> None:
     async with Harness(log, agents=[agent_in(Path(folder))], model=model) as harness:
         session = await harness.start("payer", session_id="sesn_payer")
         try:
-            print((await session.run("Go.")).type)
+            sys.stdout.write((await session.run("Go.")).type)
         except LeaseLost:
-            print("lost")
+            sys.stdout.write("lost")
 
 
 if __name__ == "__main__":

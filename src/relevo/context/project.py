@@ -40,8 +40,10 @@ from relevo.stops import Reading, blocks_of, holds_back, read
 PROJECTION_VERSION = 1
 """Changes whenever the same events give other messages; older snapshots are then thrown away."""
 
+_LIST_OR_NONE: UnionType = list | None  # pyright: ignore[reportMissingTypeArgument]  for isinstance
+
 SENT: Mapping[str, Mapping[str, type | UnionType]] = {
-    "text": {"type": str, "text": str, "citations": list | None},
+    "text": {"type": str, "text": str, "citations": _LIST_OR_NONE},
     "tool_use": {"type": str, "id": str, "name": str, "input": dict, "caller": dict, "toolset_name": str},
 }
 """The fields that requests take of a block, and as what. The kinds that are not here go back with every field."""

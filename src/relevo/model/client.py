@@ -148,12 +148,14 @@ class DirectModel:
 
 def _root(base_url: str) -> str:
     base_url = base_url.strip()
+    where = base_url
     try:
         parts = urlsplit(base_url)
         is_http = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        where = parts.netloc if is_http else base_url
     except ValueError:
         is_http = False
-    if "@" in (parts.netloc if is_http else base_url):
+    if "@" in where:
         # Said without the address: in a broken one nobody knows where the password ends.
         raise InvalidValue("base_url holds a name or password; pass it in headers=")
     if not is_http:

@@ -137,8 +137,8 @@ def proxy_for(url: str) -> tuple[str | None, Mapping[str, str]]:
         proxy = urlsplit(address)
         is_http = proxy.scheme in ("http", "https") and bool(proxy.hostname) and proxy.port != 0
     except ValueError:
-        is_http = False
-    if not is_http:
+        proxy, is_http = None, False
+    if proxy is None or not is_http:
         raise ModelError(f"{parts.scheme}_proxy in the environment is not an http address", type="connection")
     user, at, place = proxy.netloc.rpartition("@")
     credentials = {"proxy-authorization": f"Basic {b64encode(unquote(user).encode()).decode()}"} if at else {}

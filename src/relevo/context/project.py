@@ -40,7 +40,7 @@ from relevo.stops import Reading, blocks_of, holds_back, read
 PROJECTION_VERSION = 1
 """Changes whenever the same events give other messages; older snapshots are then thrown away."""
 
-_LIST_OR_NONE: UnionType = list | None  # pyright: ignore[reportMissingTypeArgument]  for isinstance
+_LIST_OR_NONE: Any = list | None  # pyright: ignore[reportMissingTypeArgument]  for isinstance
 
 SENT: Mapping[str, Mapping[str, type | UnionType]] = {
     "text": {"type": str, "text": str, "citations": _LIST_OR_NONE},

@@ -63,7 +63,7 @@ def server(message: dict[str, Any]) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: Any) -> None: ...
+        def log_message(self, format: str, *args: Any) -> None: ...  # noqa: A002  the base class says so
 
     with HTTPServer(("127.0.0.1", 0), Handler) as http:
         thread = threading.Thread(target=http.serve_forever)

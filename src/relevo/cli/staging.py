@@ -77,6 +77,7 @@ async def play(stage: Stage, scene: Any) -> Played:
     from support_desk.checks import check
     from support_desk.scenes import scene_agent
 
+    stage.console.print()
     stage.console.rule(Text(scene.title), align="left")
     stage.console.print(Text(f"{scene.story}  (signed in: {scene.identity.get('customer_id', 'nobody')})", style="dim"))
     agent = scene_agent(scene, stage.desk, model=stage.model)
@@ -93,7 +94,9 @@ async def play(stage: Stage, scene: Any) -> Played:
     events = await session.events()
     played.events = len(events)
     played.wrong = check(scene, Business(stage.desk), events, words=stage.words)
-    _note(stage, "as it must be" if not played.wrong else "; ".join(played.wrong), good=not played.wrong)
+    stage.console.print(Text(f"  “{printable(played.text)}”", style="italic"))
+    said = "as it must be" if not played.wrong else "; ".join(played.wrong)
+    _note(stage, f"{said} ({session.id})", good=not played.wrong)
     return played
 
 

@@ -17,7 +17,6 @@ from relevo.model.capabilities import (
     capabilities,
     default_max_tokens,
     default_thinking,
-    grown,
     max_output,
     plain_id,
 )
@@ -78,17 +77,6 @@ def test_the_default_room_fits_the_model_and_hard_thinking_gets_64k(model: str, 
     assert 0 < room <= max_output(model)
     if effort in ("xhigh", "max"):
         assert room == min(64_000, max_output(model))
-
-
-@given(st.integers(1, 300_000), st.sampled_from([*MODELS, "unknown"]))
-def test_room_grows_to_the_models_limit_and_then_no_more(room: int, model: str) -> None:
-    steps = 0
-    while (more := grown(room, model)) is not None:
-        assert room < more <= max_output(model)
-        room, steps = more, steps + 1
-
-    assert room >= max_output(model)
-    assert steps <= 18
 
 
 def test_old_models_are_not_asked_to_think_adaptively() -> None:

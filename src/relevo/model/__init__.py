@@ -7,7 +7,7 @@ load is loaded by their first request, so this import is light.
 
 from relevo.model.answer import Answer
 from relevo.model.attempt import Deadlines
-from relevo.model.capabilities import Capabilities, capabilities, default_max_tokens, grown, max_output
+from relevo.model.capabilities import Capabilities, capabilities, default_max_tokens, max_output
 from relevo.model.client import DirectModel
 from relevo.model.model import Model, Watch
 from relevo.model.prices import cost
@@ -34,7 +34,6 @@ __all__ = [
     "context_tokens",
     "cost",
     "default_max_tokens",
-    "grown",
     "max_output",
     "read_usage",
     "wait_before",

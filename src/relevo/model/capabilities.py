@@ -115,12 +115,6 @@ def default_max_tokens(model: str, effort: str | None = None) -> int:
     return min(wanted, can.max_output_tokens)
 
 
-def grown(max_tokens: int, model: str) -> int | None:
-    """Twice as much, up to the model's limit; None when it is there already."""
-    limit = max_output(model)
-    return min(2 * max_tokens, limit) if max_tokens < limit else None
-
-
 def default_thinking(model: str) -> str | None:
     """`adaptive` where that is the modern way, None where sending anything may be refused."""
     return "adaptive" if "adaptive" in capabilities(model).thinking else None

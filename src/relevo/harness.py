@@ -32,7 +32,7 @@ from relevo.model.model import Model, Watch
 from relevo.model.retry import DEFAULT_POLICY, RetryPolicy
 from relevo.outcome import Outcome
 from relevo.session import Session, sendable
-from relevo.state import State, Status
+from relevo.state import OpenCall, State, Status
 from relevo.tools.toolbox import Toolbox
 
 logger = logging.getLogger("relevo")
@@ -155,8 +155,8 @@ class Harness:
                 )
             return await run_loop(journal, self._parts(agent, journal.state, watch), worker=self._worker)
         finally:
-            # What began and did not end may go on in a thread of this process, so then it stays the holder.
-            if all(call.status is not Status.STARTED for call in journal.state.open.values()):
+            # An effect that began and did not end may go on in a thread of this process: then it stays the holder.
+            if not any(_is_under_way(call) for call in journal.state.open.values()):
                 with suppress(LogError):
                     await self.log.release(journal.lease)
 
@@ -215,6 +215,10 @@ class Harness:
         if not isinstance(created.body, SessionCreated):
             raise LogCorrupt(f"session {session_id!r} does not begin with {SessionCreated.kind}")
         return str(created.body.agent.get("name"))
+
+
+def _is_under_way(call: OpenCall) -> bool:
+    return call.status is Status.STARTED and call.started is not None and call.started.effect != "read"
 
 
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from relevo import Agent, DirectModel, Ended, Harness, MemoryLog
+import pytest
+
+from relevo import Agent, DirectModel, Effect, Ended, Harness, MemoryLog, tool
 from relevo.simulator import Rules, Script, Simulator, call, raw, say
 
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "q"}}
@@ -24,6 +26,33 @@ async def test_two_runs_in_one_program_take_turns() -> None:
     assert {outcome.type for outcome in outcomes} == {"end_turn"}
     assert [event.kind for event in events].count("user.message") == 3
     assert outcomes[-1].text.startswith("heard ")
+
+
+@pytest.mark.parametrize(("effect", "alone"), [("read", True), ("idempotent", False), ("irreversible", False)])
+async def test_a_cancelled_run_lets_go_unless_an_effect_may_go_on(effect: Effect, alone: bool) -> None:
+    begun = asyncio.Event()
+
+    @tool(effect=effect)
+    async def wait() -> str:
+        """Wait."""
+        begun.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    agent = Agent(name="b", model="claude-opus-5-5", tools=[wait])
+    log = MemoryLog()
+    async with Simulator(Script([call("wait")])) as sim:
+        model = DirectModel(api_key="any", base_url=sim.base_url)
+        async with Harness(log, agents=[agent], model=model) as harness:
+            session = await harness.start(agent)
+            running = asyncio.create_task(session.run("Go."))
+            await begun.wait()
+            running.cancel()
+            await asyncio.wait([running])
+            lease = await log.claim(session.id)
+
+    assert running.cancelled()
+    assert lease.alone is alone
 
 
 async def test_what_was_said_before_a_pause_is_part_of_the_answer() -> None:

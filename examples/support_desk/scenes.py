@@ -126,10 +126,10 @@ SCENES: tuple[Scene, ...] = (
     Scene(
         name="outage",
         title="The order system cannot be reached",
-        story="An access failure is no answer: once more, then a person.",
+        story="An access failure is no answer: three attempts, once more, then a person.",
         identity={"customer_id": "C-1003"},
         messages=["Where is my order ORD-2004?"],
-        outages={"order": 2},
+        outages={"order": 6},
         tickets=1,
         calls=("lookup_order", "escalate_to_human"),
         says=("T-0",),
@@ -149,7 +149,7 @@ TASKS: tuple[Scene, ...] = (
     Scene(
         name="short_outage",
         title="The order system fails once",
-        story="The same read again, and on.",
+        story="The harness reads again by itself, and on.",
         identity={"customer_id": "C-1001"},
         messages=["My order ORD-2001 arrived broken, please refund it."],
         outages={"order": 1},

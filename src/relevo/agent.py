@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from relevo.content import Json, checked
 from relevo.errors import InvalidAgent, InvalidValue, NotJson
+from relevo.human.hooks import Hook
 from relevo.model.capabilities import capabilities, default_max_tokens
 from relevo.model.settings import Settings
 from relevo.tools.tool import Tool
@@ -36,7 +37,7 @@ class Limits:
     repeats: int | None = 5
     """The same call with the same result in a row. From two before the cap on, the result says so to the model."""
     seconds: float | None = None
-    """Wall time of work, not of waiting; checked between steps, so one step may overrun it."""
+    """Wall time of work, not of waiting. A call that is under way then is given up; a request may overrun it."""
     tokens: int | None = None
     """Input and output, cached or not."""
     cost_usd: Decimal | None = None
@@ -115,6 +116,8 @@ class Agent:
     cache: bool = True
     """Mark the prompt for caching."""
     limits: Limits = field(default_factory=Limits)
+    hooks: Sequence[Hook] = ()
+    """Rules around every call, asked in this order. Code, so not part of the record."""
     approval_seconds: float | None = None
     """How long an approval may be given; None is for ever, 0 not at all."""
     version: str | None = None
@@ -137,6 +140,9 @@ class Agent:
         if seconds is not None and not (_is_amount(seconds) and seconds <= _CENTURY_SECONDS):
             raise InvalidAgent(f"agent {self.name!r}: approval_seconds must be 0 to a century, or None for ever")
         object.__setattr__(self, "tools", tuple(self.tools))
+        object.__setattr__(self, "hooks", tuple(self.hooks))
+        if not all(isinstance(hook, Hook) for hook in self.hooks):
+            raise InvalidAgent(f"agent {self.name!r}: hooks must be Hooks")
         Toolbox(self.tools)
         record = self.record()
         try:

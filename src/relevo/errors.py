@@ -186,6 +186,7 @@ class ToolError(RelevoError):
 
     `message` is shown to the model: no secrets, no internals. `retryable` says whether the *same* call may
     succeed later. `outcome` says what became of the effect. `partial` is what was achieved, any JSON value.
+    `retry_after` is how long not to ask again, in seconds; None when nobody said.
     """
 
     def __init__(
@@ -197,6 +198,7 @@ class ToolError(RelevoError):
         code: str | None = None,
         outcome: Outcome = "failed",
         partial: Any = None,
+        retry_after: float | None = None,
     ) -> None:
         if category not in get_args(Category):
             raise InvalidValue(f"unknown category {category!r}; one of {', '.join(get_args(Category))}")
@@ -209,6 +211,7 @@ class ToolError(RelevoError):
         self.code = code
         self.outcome: Outcome = outcome
         self.partial = partial
+        self.retry_after = retry_after
 
 
 class InvalidRequest(RelevoError):

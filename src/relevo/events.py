@@ -162,6 +162,21 @@ class ToolStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFailed:
+    """An attempt at a call failed, and another follows. The model reads only the last one's end."""
+
+    kind: ClassVar[str] = "tool.failed"
+    tool_use_id: str
+    name: str
+    error: Mapping[str, Json]
+    """As in `ToolEnded`, with a `message`."""
+    retry_in_seconds: float
+    attempt: int = 1
+    seconds: float | None = None
+    """How long the attempt took."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolWaiting:
     """A call that cannot end yet; `until` says what will end the wait."""
 
@@ -186,12 +201,28 @@ class ToolEnded:
     """What the harness adds for the model, after the content."""
     is_error: bool = False
     error: Mapping[str, Json] | None = None
-    """`{"category", "code", "retryable", "outcome", "partial"}` when `is_error`."""
+    """`{"category", "code", "retryable", "outcome", "partial", "retry_after_seconds"}` when `is_error`."""
     data: Any = None
     """The tool's value as JSON, for gates and programs; the model reads `content`. None when there is none."""
     input: Any = None
     """The input it ran with; None when it never ran."""
     seconds: float | None = None
+    degraded: Mapping[str, Json] | None = None
+    """`{"source", "age_seconds", "because"}` when a fallback gave it; gates do not count such a result."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolEndedLate:
+    """A call that was given up came to its end after all. The model hears of it with what it reads next."""
+
+    kind: ClassVar[str] = "tool.ended_late"
+    tool_use_id: str
+    name: str
+    content: str
+    """What it came to, cut short."""
+    is_error: bool = False
+    seconds: float | None = None
+    """From its start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,8 +251,10 @@ Body = (
     | ModelFailed
     | LoopNudged
     | ToolStarted
+    | ToolFailed
     | ToolWaiting
     | ToolEnded
+    | ToolEndedLate
     | Unknown
 )
 

@@ -25,6 +25,7 @@ from relevo.events import (
     SessionUpdated,
     ToolConfirmation,
     ToolEnded,
+    ToolFailed,
     ToolStarted,
     ToolWaiting,
     UserInterrupt,
@@ -35,7 +36,7 @@ from relevo.phases import Phase, Sign, following
 from relevo.state import Fact, OpenCall, State, Status, Totals, Turn, replace
 from relevo.stops import Reading, blocks_of, holds_back, read
 
-FOLD_VERSION = 1
+FOLD_VERSION = 2
 """Changes whenever `fold` gives an event another meaning; older snapshots are then thrown away."""
 
 
@@ -59,7 +60,9 @@ def _fold(state: State, event: Event) -> State:
         case ModelAnswered() as body:
             return _answered(state, event, body)
         case ToolStarted(tool_use_id=call_id) as body:
-            return _changed(state, call_id, status=Status.STARTED, started=body, until=None)
+            return _changed(state, call_id, status=Status.STARTED, started=body, until=None, retry_at=None)
+        case ToolFailed() as body:
+            return _failed_once(state, event, body)
         case ToolEnded() as body:
             return _ended(state, event, body)
         case RequestStarted(max_tokens=max_tokens):
@@ -230,7 +233,18 @@ def _waits(state: State, body: ToolWaiting) -> State:
     call = state.open.get(body.tool_use_id)
     if call is not None and call.started is None and _ordered(body.until) and body.until.get("after") not in state.open:
         return state  # what it was to wait for has ended meanwhile
-    return _settled(_changed(state, body.tool_use_id, status=Status.WAITING, until=body.until))
+    proposed = body.input if body.until.get("type") == "approval" else None
+    return _settled(_changed(state, body.tool_use_id, status=Status.WAITING, until=body.until, proposed=proposed))
+
+
+def _failed_once(state: State, event: Event, body: ToolFailed) -> State:
+    call = state.open.get(body.tool_use_id)
+    if call is None:
+        return state
+    word = str(body.error.get("code") or body.error.get("category"))
+    due = event.at + timedelta(seconds=body.retry_in_seconds)
+    changes = {"failures": (*call.failures, word), "failed": body.error, "retry_at": due}
+    return _settled(_changed(state, body.tool_use_id, status=Status.RETRYING, **changes))
 
 
 def _ended(state: State, event: Event, body: ToolEnded) -> State:
@@ -242,7 +256,7 @@ def _ended(state: State, event: Event, body: ToolEnded) -> State:
         if call_id != body.tool_use_id
     }
     facts = state.facts
-    if not body.is_error:
+    if not body.is_error and body.degraded is None:
         facts = Fact(event.position, body.name, body.input, body.data, facts)
     call = state.open[body.tool_use_id].call
     name, result = call_hash(call), result_hash(body.content, is_error=body.is_error)

@@ -206,6 +206,7 @@ class Harness:
             first_limit=record.get("max_tokens") or default_max_tokens(model, record.get("effort")),
             largest_limit=max_output(model),
             retry=self._retry,
+            hooks=agent.hooks,
             watch=watch,
         )
 

@@ -39,6 +39,8 @@ class Status(Enum):
     """Somebody or something outside must act first."""
     DECIDED = "decided"
     """A person decided; nothing was run yet."""
+    RETRYING = "retrying"
+    """An attempt failed, and another follows."""
     STARTED = "started"
     """Its effect may have begun. Seen at a wake, it means: begun by a process that is gone."""
 
@@ -54,8 +56,16 @@ class OpenCall:
     until: Mapping[str, Json] | None = None
     """What it waits for, of `ToolWaiting`."""
     decision: ToolConfirmation | None = None
+    proposed: Any = None
+    """What a person is asked to approve, when it is not the model's own input."""
     started: ToolStarted | None = None
     """The newest attempt."""
+    failures: tuple[str, ...] = ()
+    """What each failed attempt came to, in a word (a code or a category)."""
+    failed: Mapping[str, Json] | None = None
+    """The error of the newest failed attempt."""
+    retry_at: datetime | None = None
+    """Not before this moment is the next attempt due."""
 
     @property
     def awaits(self) -> str | None:

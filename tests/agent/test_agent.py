@@ -204,7 +204,7 @@ class TestRecords:
     def test_a_record_says_all_that_shapes_a_request(self, made: Agent) -> None:
         record = made.record()
 
-        assert set(record) == {each.name for each in fields(Agent)}
+        assert set(record) == {each.name for each in fields(Agent)} - {"hooks"}  # code is not in the log
         assert Limits.of_record(record["limits"]) == made.limits
 
     @given(made_agents)
@@ -230,5 +230,5 @@ class TestRecords:
 
         records = {encode(replace(made, **{name: value}).record()) for name, value in others.items()}
 
-        assert set(others) == {each.name for each in fields(Agent)}
+        assert set(others) == {each.name for each in fields(Agent)} - {"hooks"}
         assert len(records | {encode(made.record())}) == len(others) + 1

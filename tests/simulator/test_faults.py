@@ -134,7 +134,7 @@ async def test_a_clean_end_before_message_delta_leaves_no_stop_reason(connect: C
 @pytest.mark.parametrize("after", [0, 1, 99])
 async def test_a_cut_chunk_is_a_broken_transport(after: int, connect: Connect) -> None:
     async with spoiled(CutChunk(after)) as sim:
-        with pytest.raises(httpx2.RemoteProtocolError):
+        with pytest.raises((httpx2.RemoteProtocolError, anthropic.APIConnectionError)):
             await stream(connect(sim))
 
 
@@ -154,14 +154,14 @@ async def test_a_stall_lasts_until_the_server_closes(ping_seconds: float | None,
     assert not reading.done()
     await sim.close()
 
-    with pytest.raises(httpx2.RemoteProtocolError):
+    with pytest.raises((httpx2.RemoteProtocolError, anthropic.APIConnectionError)):
         await reading
 
 
 async def test_a_silent_stall_meets_the_read_timeout(connect: Connect) -> None:
     async with spoiled(Stall()) as sim:
         client = connect(sim).with_options(timeout=httpx2.Timeout(5, read=0.05))
-        with pytest.raises(httpx2.ReadTimeout):
+        with pytest.raises((httpx2.ReadTimeout, anthropic.APITimeoutError, anthropic.APIConnectionError)):
             await stream(client)
 
 

@@ -175,7 +175,7 @@ async def test_3_7_an_order_that_is_not_there_and_one_that_cannot_be_reached_dif
         await played.say(SESSION)
         missing = (await played.ended("lookup_order"))[0].error
     async with play(
-        desk_agent(FlakyBusiness(books, {"order": 1})), Script([VERIFY, look("ORD-9999"), "Done."])
+        desk_agent(FlakyBusiness(books, {"order": 3})), Script([VERIFY, look("ORD-9999"), "Done."])
     ) as played:
         await played.say(SESSION)
         (down,) = await played.ended("lookup_order")
@@ -272,7 +272,8 @@ async def test_9_1_a_refund_whose_answer_was_lost_is_found_and_not_repeated(busi
         outcome = await played.say("My order ORD-2001 arrived broken, please refund it.")
         (ended,) = await played.ended("process_refund")
 
-    assert (ended.error["outcome"], ended.error["retryable"]) == ("unknown", False)
+    # The tool was asked by key what became of it, and the books knew.
+    assert not ended.is_error
     assert "I have refunded 49.90 EUR" in outcome.text
     assert business.total_refunded("ORD-2001") == 4990
 

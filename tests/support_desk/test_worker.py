@@ -91,7 +91,7 @@ async def test_an_outage_can_be_ordered(books: Path, tmp_path: Path) -> None:
     scene, log = scene_named("outage"), tmp_path / "log.db"
     session_id = await begin(scene, log, books)
     async with Simulator(brain) as simulator:
-        _, ended = await work(simulator.base_url, log, books, session_id, "--outage", "order=2")
+        _, ended = await work(simulator.base_url, log, books, session_id, "--outage", "order=6")
 
     assert "T-00001" in ended["text"]
 

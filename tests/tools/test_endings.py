@@ -35,6 +35,7 @@ def test_the_record_is_what_the_log_keeps() -> None:
         "retryable": False,
         "outcome": "failed",
         "partial": None,
+        "retry_after_seconds": None,
     }
 
 

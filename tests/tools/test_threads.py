@@ -39,7 +39,7 @@ async def entered(gate: Gate) -> None:
 async def stick(threads: Threads) -> Gate:
     """Leave one thread stuck."""
     gate = Gate()
-    task = asyncio.create_task(threads.run(gate, on_late=gate.left.set))
+    task = asyncio.create_task(threads.run(gate, on_late=lambda _: gate.left.set()))
     await entered(gate)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

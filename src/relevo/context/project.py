@@ -33,6 +33,7 @@ from relevo.events import (
     SessionCreated,
     SessionUpdated,
     ToolEnded,
+    ToolEndedLate,
     UserMessage,
 )
 from relevo.stops import Reading, blocks_of, holds_back, read
@@ -103,10 +104,9 @@ class Projection:
             case RequestStarted():
                 self._asked()
             case UserMessage(content=content):
-                self.memory.unheard.append(_sayable(content))
-                if not self.memory.in_flight and not self.memory.calls and not self.memory.holds_back:
-                    self._let_go()
-                    self._say_unheard()
+                self._hear(_sayable(content))
+            case ToolEndedLate() as body:
+                self._hear([text_block(_late(body))])
             case ModelFailed():
                 self.memory.in_flight = False
                 if not self.memory.holds_back:
@@ -134,6 +134,12 @@ class Projection:
             wrong.append("calls stand in the messages but no tool is defined")
         if wrong:
             raise InvalidRequest(tuple(wrong))
+
+    def _hear(self, blocks: list[Block]) -> None:
+        self.memory.unheard.append(blocks)
+        if not self.memory.in_flight and not self.memory.calls and not self.memory.holds_back:
+            self._let_go()
+            self._say_unheard()
 
     def _answered(self, event: Event, message: Mapping[str, Json]) -> None:
         self.memory.in_flight = False
@@ -320,6 +326,11 @@ def _result(wire_id: str, body: ToolEnded) -> Mapping[str, Json]:
         block["is_error"] = True
         block.setdefault("content", "(no message)")  # an error without content is refused
     return block
+
+
+def _late(body: ToolEndedLate) -> str:
+    how = "failed" if body.is_error else "did come to its end"
+    return f"(News of an earlier call: {body.name}, which was given up, {how} after all. It said: {body.content})"
 
 
 def _in_words(result: Mapping[str, Json]) -> str:

@@ -3,12 +3,12 @@ May this call run? Judged from the log, never from memory.
 
 `judge` is a pure function of the call, its tool and the state, so its answer is the same after a wake, on another
 machine, in another process. It judges ordinary calls, calls a person has decided about, and calls that were begun by a
-process that is gone.
+process that is gone, and calls whose last attempt failed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from relevo.content import Json, sha256
 from relevo.errors import Category, Outcome, ToolError
 from relevo.events import ToolStarted
+from relevo.human.hooks import Deny, Guide, Hook, ToolCall, before_call
 from relevo.state import OpenCall, State, Status
 from relevo.tools.context import ToolContext
 from relevo.tools.effects import Recovery, after_crash
@@ -54,6 +55,8 @@ class Suspend:
 
     call: OpenCall
     until: Mapping[str, Json]
+    input: Json
+    """What it waits to be run with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,15 @@ class Refuse:
 Action = Start | Ask | Suspend | Refuse
 
 
-def judge(call: OpenCall, toolbox: Toolbox, state: State, context: ToolContext, *, now: datetime) -> Action:
+def judge(
+    call: OpenCall,
+    toolbox: Toolbox,
+    state: State,
+    context: ToolContext,
+    *,
+    now: datetime,
+    hooks: Sequence[Hook] = (),
+) -> Action:
     """Say what is to be done with an open call. Anything doubtful asks a person or refuses; nothing fails open."""
     if call.refused is not None:
         return _refuse(call, f"Not executed: {call.refused}.", category="validation", code="not_called")
@@ -78,9 +89,11 @@ def judge(call: OpenCall, toolbox: Toolbox, state: State, context: ToolContext, 
             return _unknown(call, "this program no longer has the tool, so it cannot be asked")
         return Refuse(call, error)
     if call.started is None:
-        return _judge_new(call, tool, toolbox, state, context, now=now)
+        return _judge_new(call, tool, toolbox, state, context, now=now, hooks=hooks)
     if call.status is Status.STARTED:
         return _after_crash(call, call.started, tool)
+    if call.status is Status.RETRYING:
+        return _again(call, call.started, tool)
     return _unknown(call, "it began, and what it waited for did not come in time")
 
 
@@ -101,8 +114,26 @@ def _after_crash(call: OpenCall, started: ToolStarted, tool: Tool[..., Any]) -> 
             return _unknown(call, "it was interrupted while it ran, and it is never repeated by itself")
 
 
+def _again(call: OpenCall, started: ToolStarted, tool: Tool[..., Any]) -> Action:
+    """The next attempt at what was allowed before, unless this program's tool is another one by now."""
+    try:
+        arguments = tool.validate(started.input)
+    except ToolError:
+        return _unknown(call, "an attempt failed, and this program's tool takes another input")
+    if started.effect != tool.effect or tool.effect == "irreversible":
+        return _unknown(call, f"an attempt failed as {started.effect}, and this program's tool is {tool.effect}")
+    return Start(call, tool, started.input, arguments, started.attempt + 1)
+
+
 def _judge_new(
-    call: OpenCall, tool: Tool[..., Any], toolbox: Toolbox, state: State, context: ToolContext, *, now: datetime
+    call: OpenCall,
+    tool: Tool[..., Any],
+    toolbox: Toolbox,
+    state: State,
+    context: ToolContext,
+    *,
+    now: datetime,
+    hooks: Sequence[Hook],
 ) -> Action:
     decision = call.decision
     if decision is None and call.awaits == "approval":
@@ -113,26 +144,43 @@ def _judge_new(
     if decision is not None and decision.result == "deny":
         why = f": {decision.deny_message}" if decision.deny_message else "."
         return _refuse(call, f"Not executed: a person denied it{why}", category="permission", code="denied")
-    if decision is not None and decision.input_sha256 != sha256(call.call.input):
+    proposed = call.call.input if call.proposed is None else call.proposed
+    if decision is not None and decision.input_sha256 != sha256(proposed):
         return _refuse(
             call, "Not executed: it was approved for another input.", category="permission", code="not_this_input"
         )
-    given = decision.input if decision is not None and decision.input is not None else call.call.input
+    given = decision.input if decision is not None and decision.input is not None else proposed
     try:
         arguments = tool.validate(given)
+        verdict = before_call(
+            hooks,
+            ToolCall(name=tool.name, input=given, effect=tool.effect, context=context),
+            state,
+            settled=decision is not None,
+        )
+        if verdict.input is not given:
+            given = verdict.input
+            arguments = tool.validate(given)
     except ToolError as error:
         return Refuse(call, error)
+    match verdict.denied:
+        case Deny(reason):
+            return _refuse(call, f"Not executed: {reason}", category="permission", code="denied_by_rule")
+        case Guide(instead):
+            return _refuse(call, f"Not executed: {instead}", category="business", code="guided")
+        case None:
+            pass
     for requirement in tool.requires:
         if not requirement.satisfied_by(given, (fact.data for fact in state.results(requirement.tool))):
             return _missing(call, requirement)
     if decision is None:
-        reason = tool.approval_reason(arguments, context)
-        if reason is not None:
-            return _needs_approval(call, reason, state, now)
+        asked = verdict.confirm or tool.approval_reason(arguments, context)
+        if asked is not None:
+            return _needs_approval(call, asked, given, state, now)
     if not tool.parallel:
         before = _effect_before(call, toolbox, state)
         if before is not None:
-            return Suspend(call, {"type": "order", "after": before})
+            return Suspend(call, {"type": "order", "after": before}, given)
     return Start(call, tool, given, arguments, 1)
 
 
@@ -149,15 +197,15 @@ def _missing(call: OpenCall, requirement: Requires) -> Refuse:
     )
 
 
-def _needs_approval(call: OpenCall, reason: str, state: State, now: datetime) -> Suspend:
+def _needs_approval(call: OpenCall, reason: str, given: Json, state: State, now: datetime) -> Suspend:
     seconds = state.agent.get("approval_seconds")
     until = {
         "type": "approval",
         "reason": reason,
-        "input_sha256": sha256(call.call.input),
+        "input_sha256": sha256(given),
         "expires_at": None if seconds is None else (now + timedelta(seconds=seconds)).isoformat(),
     }
-    return Suspend(call, until)
+    return Suspend(call, until, given)
 
 
 def _effect_before(call: OpenCall, toolbox: Toolbox, state: State) -> str | None:

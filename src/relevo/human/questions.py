@@ -39,7 +39,7 @@ def questions(state: State) -> tuple[Question, ...]:
             session_id=state.session_id,
             call_id=call.call.id,
             tool=call.call.name,
-            input=call.call.input,
+            input=call.call.input if call.proposed is None else call.proposed,
             reason=str((call.until or {}).get("reason", "")),
             expires_at=call.expires_at,
             identity=state.identity,

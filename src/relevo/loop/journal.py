@@ -8,17 +8,20 @@ or decided), it reads what came and appends after that: a result that exists is 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from relevo.clock import Clock
 from relevo.context.project import Projection
-from relevo.errors import LogMoved
+from relevo.errors import LogError, LogMoved
 from relevo.events import Body, Event
 from relevo.fold import fold
 from relevo.log.log import Lease, Log, Transaction, TransactionalLog
 from relevo.loop.snapshot import due, replay, save
 from relevo.state import State
+
+logger = logging.getLogger("relevo.loop")
 
 
 class Journal:
@@ -31,6 +34,7 @@ class Journal:
         self._clock = clock
         self._writing = asyncio.Lock()  # keeps appends of parallel tools in one order
         self._saved = saved
+        self._telling: set[asyncio.Task[None]] = set()
         self.lease = lease
         self.state = state
         self.projection = projection
@@ -99,6 +103,29 @@ class Journal:
                 return await stack.enter_async_context(begin)
             except LogMoved:
                 await self.catch_up()
+
+    def tell(self, body: Body) -> None:
+        """
+        Write news of the outside at the end of the log, with no claim to the session: it is true whoever holds it.
+
+        Returns at once; what cannot be written is lost, with a line in the program's log.
+        """
+        task = asyncio.get_running_loop().create_task(self._tell(body))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    async def _tell(self, body: Body) -> None:
+        expected = self.state.position
+        try:
+            while True:
+                try:
+                    await self._log.append(self.lease.session_id, [body], expected=expected, at=self._clock.now())
+                except LogMoved as moved:
+                    expected = moved.actual
+                else:
+                    return
+        except LogError as error:
+            logger.warning("action=news.lost session=%s error=%s", self.lease.session_id, type(error).__name__)
 
     async def save(self) -> None:
         """Put a snapshot away, if the log has grown enough since the last."""

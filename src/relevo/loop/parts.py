@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import random
 
 from relevo.agent import Limits
 from relevo.clock import Clock
+from relevo.human.hooks import Hook
 from relevo.model.model import Model, Watch
 from relevo.model.retry import DEFAULT_POLICY, RetryPolicy
 from relevo.model.settings import Settings
@@ -30,5 +31,7 @@ class Parts:
     retry: RetryPolicy = DEFAULT_POLICY
     dice: Callable[[], float] = field(default=random)
     """A number in [0, 1), for jitter."""
+    hooks: Sequence[Hook] = ()
+    """Rules around every call."""
     watch: Watch | None = None
     """Sees raw stream events, for live display."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from relevo.content import Json
+
+Report = Callable[[float | None, float | None, str | None], object]
+"""Progress, total, message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,18 @@ class ToolContext:
     """When the call is given up, on the harness's monotonic clock; None is never."""
     transaction: Any = field(default=None, repr=False)
     """For `transactional` tools: what to write through. Commit and rollback are not yours to call."""
+    on_report: Report | None = field(default=None, repr=False)
+    """Who hears of progress; use `report`."""
+
+    def report(self, progress: float | None = None, total: float | None = None, message: str | None = None) -> None:
+        """
+        Say that the work goes on, as far as it is (`progress` of `total`, in whatever unit).
+
+        Shown to whoever watches, never to the model. A tool with `idle_seconds` is given up when it says nothing for
+        so long. Cheap, never raises, may be called from any thread.
+        """
+        if self.on_report is not None:
+            self.on_report(progress, total, message)
 
     def __post_init__(self) -> None:
         # A tool that changed these would change what the gates and the next tool see.

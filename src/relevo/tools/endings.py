@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
@@ -39,6 +40,8 @@ class Returned:
     """What the model reads."""
     data: Json = None
     """The value, for gates and programs; None when `content` is all there is."""
+    degraded: Mapping[str, Json] | None = None
+    """Where it comes from when it is a fallback's: `{"source", "age_seconds", "because"}`. No gate counts it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +54,10 @@ class Failed:
     retryable: bool = False
     outcome: Fate = "failed"
     partial: Json = None
+    retry_after_seconds: float | None = None
+    """How long not to ask again; None when nobody said."""
+    still_running: bool = False
+    """It was given up and could not be stopped: what it does to the world may still be on its way."""
 
     @property
     def content(self) -> str:
@@ -61,7 +68,9 @@ class Failed:
             parts.append(f"Achieved before the failure: {text[:_SHOWN_PARTIAL_CHARS]}")
         if _ADVICE[self.outcome]:
             parts.append(_ADVICE[self.outcome])
-        if self.retryable:
+        if self.retryable and self.retry_after_seconds is not None:
+            parts.append(f"The same call may succeed in about {math.ceil(self.retry_after_seconds)} seconds.")
+        elif self.retryable:
             parts.append("The same call may succeed later.")
         return "\n".join(parts)
 
@@ -73,6 +82,7 @@ class Failed:
             "retryable": self.retryable,
             "outcome": self.outcome,
             "partial": self.partial,
+            "retry_after_seconds": self.retry_after_seconds,
         }
 
 
@@ -81,6 +91,17 @@ class Waiting:
     """The call started something elsewhere; `until` says, with a `type`, which event will end it."""
 
     until: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Degraded:
+    """What a tool's `fallback` gives in place of a result: a value, where it comes from, and how old it is."""
+
+    value: Any
+    source: str
+    """For the model: `cache`, `yesterday's price list`."""
+    age_seconds: float | None = None
+    """None when nobody knows."""
 
 
 Ending = Returned | Failed | Waiting
@@ -118,4 +139,5 @@ def failed(error: ToolError) -> Failed:
         retryable=error.retryable,
         outcome=error.outcome,  # pyright: ignore[reportArgumentType]
         partial=error.partial,
+        retry_after_seconds=error.retry_after,
     )

@@ -29,7 +29,7 @@ class _Job:
     call: Callable[[], Any]
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
-    on_late: Callable[[], object]
+    on_late: Callable[[Any], object]
     state: Literal["queued", "running", "stuck", "done"] = "queued"
     context: contextvars.Context = field(default_factory=contextvars.copy_context)
 
@@ -53,11 +53,12 @@ class Threads:
         self.stuck = 0
         """Threads that were given up and still run."""
 
-    async def run(self, call: Callable[[], T], *, on_late: Callable[[], object] = lambda: None) -> T:
+    async def run(self, call: Callable[[], T], *, on_late: Callable[[T], object] = lambda _: None) -> T:
         """
         Run `call` in a thread, with a copy of the context variables.
 
-        When this is cancelled, the thread is left alone; `on_late` is called there, should it ever end.
+        When this is cancelled, the thread is left alone; `on_late` is called there with what it returned, should it
+        ever end.
 
         Raises:
             ToolError: too many threads are stuck; nothing was run.
@@ -131,7 +132,8 @@ class Threads:
                 self._working -= 1
                 self._idle += 1
         if late:
-            job.on_late()
+            if error is None:
+                job.on_late(result)
             return self._comes_back()
 
         def tell() -> None:

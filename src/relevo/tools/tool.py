@@ -16,6 +16,7 @@ from relevo.tools.effects import EFFECTS, Effect, Recovery, after_crash
 from relevo.tools.endings import Answer
 from relevo.tools.names import checked_name
 from relevo.tools.requires import Requires
+from relevo.tools.retry import DEFAULT_RETRY, Retry
 from relevo.tools.schema import Parameters, parameters
 from relevo.tools.signature import is_async, read, renamed
 
@@ -26,7 +27,10 @@ Approve = Callable[[Mapping[str, Any], ToolContext], bool | str | None]
 """Asked with the validated arguments. True or a text (the reason for the approver) asks a person, False does not."""
 
 Reconcile = Callable[[Mapping[str, Any], ToolContext], Any]
-"""Asked with the validated arguments after a crash; sync or async; returns `Done`, `NotDone` or `Unclear`."""
+"""Asked with the validated arguments about an unknown outcome; sync or async; gives `Done`, `NotDone` or `Unclear`."""
+
+Fallback = Callable[[Mapping[str, Any], ToolContext], Any]
+"""Asked with the validated arguments when a read could not be done; sync or async; returns a `Degraded`, or raises."""
 
 MIN_RESULT_CHARS = 300
 """Below this there is no room for a cut and its explanation."""
@@ -46,7 +50,9 @@ class Tool(Generic[P, R]):
     """False: it runs in a thread, which cannot be killed."""
     effect: Effect = "irreversible"
     timeout_seconds: float | None = 60
-    """None is no limit."""
+    """Of one attempt; None is no limit."""
+    idle_seconds: float | None = None
+    """Given up when it reports nothing (`ToolContext.report`) for so long; None is never."""
     max_result_chars: int = 100_000
     """What the model reads of a result at most, in characters; images have a limit of their own."""
     strict: bool = False
@@ -54,6 +60,10 @@ class Tool(Generic[P, R]):
     approve: bool | Approve | None = field(default=None, repr=False)
     """None and False never ask a person, True always does; a function decides for each call."""
     reconcile: Reconcile | None = field(default=None, repr=False)
+    retry: Retry = DEFAULT_RETRY
+    """When a transient failure is tried again, as far as the effect allows it; an irreversible call never is."""
+    fallback: Fallback | None = field(default=None, repr=False)
+    """Only of reads: what to show, as degraded, when all attempts failed for transient reasons."""
     examples: tuple[Mapping[str, Json], ...] = field(default=(), repr=False)
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -139,11 +149,14 @@ def tool(
     description: str | None = None,
     effect: Effect = "irreversible",
     timeout_seconds: float | None = 60,
+    idle_seconds: float | None = None,
     max_result_chars: int = 100_000,
     strict: bool = False,
     requires: Requires | Sequence[Requires] = (),
     approve: bool | Approve | None = None,
     reconcile: Callable[[Mapping[str, Any], ToolContext], Answer | Any] | None = None,
+    retry: Retry = DEFAULT_RETRY,
+    fallback: Fallback | None = None,
     examples: Sequence[Mapping[str, Json]] = (),
 ) -> Tool[P, R]: ...
 
@@ -155,11 +168,14 @@ def tool(
     description: str | None = None,
     effect: Effect = "irreversible",
     timeout_seconds: float | None = 60,
+    idle_seconds: float | None = None,
     max_result_chars: int = 100_000,
     strict: bool = False,
     requires: Requires | Sequence[Requires] = (),
     approve: bool | Approve | None = None,
     reconcile: Callable[[Mapping[str, Any], ToolContext], Answer | Any] | None = None,
+    retry: Retry = DEFAULT_RETRY,
+    fallback: Fallback | None = None,
     examples: Sequence[Mapping[str, Json]] = (),
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 
@@ -198,11 +214,14 @@ def _declare(
     description: str | None = None,
     effect: Effect = "irreversible",
     timeout_seconds: float | None = 60,
+    idle_seconds: float | None = None,
     max_result_chars: int = 100_000,
     strict: bool = False,
     requires: Requires | Sequence[Requires] = (),
     approve: bool | Approve | None = None,
     reconcile: Reconcile | None = None,
+    retry: Retry = DEFAULT_RETRY,
+    fallback: Fallback | None = None,
     examples: Sequence[Mapping[str, Json]] = (),
 ) -> Tool[..., Any]:
     if isinstance(function, Tool):
@@ -217,11 +236,14 @@ def _declare(
         is_async=signature.is_async,
         effect=effect,
         timeout_seconds=timeout_seconds,
+        idle_seconds=idle_seconds,
         max_result_chars=max_result_chars,
         strict=strict,
         requires=(requires,) if isinstance(requires, Requires) else tuple(requires),
         approve=approve,
         reconcile=reconcile,
+        retry=retry,
+        fallback=fallback,
         examples=tuple(examples),
     )
     _check(made)
@@ -229,20 +251,21 @@ def _declare(
 
 
 def _check(made: Tool[..., Any]) -> None:
+    """Raise InvalidTool for what cannot work, before anybody relies on it."""
     name = made.name
     if made.effect not in EFFECTS:
         raise InvalidTool(f"tool {name!r}: unknown effect {made.effect!r}; one of {', '.join(EFFECTS)}")
     if made.effect == "transactional" and not made.is_async:
         # A thread that outlives its time limit would go on writing in a transaction that is over.
         raise InvalidTool(f"tool {name!r}: a transactional tool must be async, so that it can be stopped")
-    if made.timeout_seconds is not None and not made.timeout_seconds > 0:
-        raise InvalidTool(f"tool {name!r}: timeout_seconds is {made.timeout_seconds!r}; None is no limit")
+    for limit in ("timeout_seconds", "idle_seconds"):
+        seconds = getattr(made, limit)
+        if seconds is not None and not seconds > 0:
+            raise InvalidTool(f"tool {name!r}: {limit} is {seconds!r}; None is no limit")
     if not made.max_result_chars >= MIN_RESULT_CHARS:
         raise InvalidTool(f"tool {name!r}: max_result_chars is {made.max_result_chars!r}, under {MIN_RESULT_CHARS}")
-    if not (made.approve is None or isinstance(made.approve, bool) or callable(made.approve)):
-        raise InvalidTool(f"tool {name!r}: approve is {made.approve!r}; a bool or a function (input, context)")
-    if callable(made.approve) and is_async(made.approve):
-        raise InvalidTool(f"tool {name!r}: approve must not be async: a decision is a function of the call alone")
+    _check_approve(made)
+    _check_chain(made)
     for required in made.requires:
         for path, _ in required.bound:
             if path.split(".")[0] not in made.parameters.fields:
@@ -253,3 +276,18 @@ def _check(made: Tool[..., Any]) -> None:
             made.validate(example)
         except (ToolError, NotJson) as error:
             raise InvalidTool(f"tool {name!r}: an example is not a valid input: {error}") from error
+
+
+def _check_approve(made: Tool[..., Any]) -> None:
+    if not (made.approve is None or isinstance(made.approve, bool) or callable(made.approve)):
+        raise InvalidTool(f"tool {made.name!r}: approve is {made.approve!r}; a bool or a function (input, context)")
+    if callable(made.approve) and is_async(made.approve):
+        raise InvalidTool(f"tool {made.name!r}: approve must not be async: a decision is a function of the call alone")
+
+
+def _check_chain(made: Tool[..., Any]) -> None:
+    name = made.name
+    if not isinstance(made.retry, Retry):
+        raise InvalidTool(f"tool {name!r}: retry is {made.retry!r}; a Retry, NO_RETRY for none")
+    if made.fallback is not None and made.effect != "read":
+        raise InvalidTool(f"tool {name!r}: only a read can have a fallback; nothing stands in for an effect")

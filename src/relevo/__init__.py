@@ -42,6 +42,15 @@ if TYPE_CHECKING:
     from relevo.errors import ToolError as ToolError
     from relevo.events import Event as Event
     from relevo.harness import Harness as Harness
+    from relevo.human.hooks import Confirm as Confirm
+    from relevo.human.hooks import Deny as Deny
+    from relevo.human.hooks import Guide as Guide
+    from relevo.human.hooks import Hook as Hook
+    from relevo.human.hooks import Note as Note
+    from relevo.human.hooks import Proceed as Proceed
+    from relevo.human.hooks import Replace as Replace
+    from relevo.human.hooks import ToolCall as ToolCall
+    from relevo.human.hooks import Transform as Transform
     from relevo.human.questions import Question as Question
     from relevo.log.log import Lease as Lease
     from relevo.log.log import Log as Log
@@ -69,11 +78,14 @@ if TYPE_CHECKING:
     from relevo.state import State as State
     from relevo.tools.context import ToolContext as ToolContext
     from relevo.tools.effects import Effect as Effect
+    from relevo.tools.endings import Degraded as Degraded
     from relevo.tools.endings import Done as Done
     from relevo.tools.endings import NotDone as NotDone
     from relevo.tools.endings import Returned as Returned
     from relevo.tools.endings import Unclear as Unclear
     from relevo.tools.requires import Requires as Requires
+    from relevo.tools.retry import NO_RETRY as NO_RETRY
+    from relevo.tools.retry import Retry as Retry
     from relevo.tools.tool import Tool as Tool
     from relevo.tools.tool import tool as tool
 
@@ -90,6 +102,7 @@ _HOMES = {
     ),
     "relevo.events": "Event",
     "relevo.harness": "Harness",
+    "relevo.human.hooks": "Confirm Deny Guide Hook Note Proceed Replace ToolCall Transform",
     "relevo.human.questions": "Question",
     "relevo.log.log": "Lease Log SessionInfo",
     "relevo.log.memory": "MemoryLog",
@@ -108,21 +121,26 @@ _HOMES = {
     "relevo.state": "State",
     "relevo.tools.context": "ToolContext",
     "relevo.tools.effects": "Effect",
-    "relevo.tools.endings": "Done NotDone Returned Unclear",
+    "relevo.tools.endings": "Degraded Done NotDone Returned Unclear",
     "relevo.tools.requires": "Requires",
+    "relevo.tools.retry": "NO_RETRY Retry",
     "relevo.tools.tool": "Tool tool",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
+    "NO_RETRY",
     "Agent",
     "AlreadyDecided",
     "Answer",
     "AwaitingAction",
     "Clock",
+    "Confirm",
     "ContextFull",
     "DecisionError",
     "DecisionExpired",
+    "Degraded",
+    "Deny",
     "DirectModel",
     "Done",
     "Effect",
@@ -130,7 +148,9 @@ __all__ = [
     "Empty",
     "Ended",
     "Event",
+    "Guide",
     "Harness",
+    "Hook",
     "Interrupted",
     "InvalidAgent",
     "InvalidMessage",
@@ -156,14 +176,18 @@ __all__ = [
     "MovableClock",
     "NotDone",
     "NotJson",
+    "Note",
     "NothingToDecide",
     "Outcome",
+    "Proceed",
     "Question",
     "RealClock",
     "Refused",
     "RelevoError",
+    "Replace",
     "Request",
     "Requires",
+    "Retry",
     "RetryPolicy",
     "Returned",
     "SdkModel",
@@ -174,8 +198,10 @@ __all__ = [
     "SqliteLog",
     "State",
     "Tool",
+    "ToolCall",
     "ToolContext",
     "ToolError",
+    "Transform",
     "Truncated",
     "Unclear",
     "UnsupportedStop",

@@ -159,6 +159,8 @@ class ToolStarted:
     key: str
     """The idempotency key given to the tool; the same on every attempt of this call."""
     attempt: int = 1
+    changed_by: str | None = None
+    """The hook that put this input in place of the model's; None when none did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +188,8 @@ class ToolWaiting:
     input: Any
     until: Mapping[str, Json]
     """`{"type": "approval", "reason", "input_sha256", "expires_at"}`; other types follow."""
+    changed_by: str | None = None
+    """As in `ToolStarted`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -205,7 +205,7 @@ def test_importing_the_room_loads_no_heavy_library() -> None:
 
 def test_what_the_room_exports_is_listed() -> None:
     assert set(relevo.tools.__all__) == {
-        "Done", "Ending", "Failed", "NotDone", "Requires", "Returned", "Tool", "ToolContext", "ToolError", "Toolbox",
-        "Unclear", "Waiting", "tool",
+        "Degraded", "Done", "Ending", "Failed", "NotDone", "Requires", "Returned", "Tool", "ToolContext", "ToolError",
+        "Toolbox", "Unclear", "Waiting", "tool",
     }  # fmt: skip
     assert all(hasattr(relevo.tools, name) for name in relevo.tools.__all__)

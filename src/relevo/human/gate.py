@@ -36,6 +36,8 @@ class Start:
     arguments: Mapping[str, Any]
     """The same, validated and typed."""
     attempt: int
+    changed_by: str | None = None
+    """The hook that changed the input; None when none did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Ask:
     input: Json
     arguments: Mapping[str, Any]
     attempt: int
+    changed_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ class Suspend:
     until: Mapping[str, Json]
     input: Json
     """What it waits to be run with."""
+    changed_by: str | None = None
+    """As in `Start`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +112,9 @@ def _after_crash(call: OpenCall, started: ToolStarted, tool: Tool[..., Any]) -> 
         return _unknown(call, f"it began as {started.effect}, and this program's tool is {tool.effect}")
     match after_crash(tool.effect, has_reconcile=tool.reconcile is not None):
         case Recovery.RERUN:
-            return Start(call, tool, given, arguments, attempt)
+            return Start(call, tool, given, arguments, attempt, started.changed_by)
         case Recovery.ASK:
-            return Ask(call, tool, given, arguments, attempt)
+            return Ask(call, tool, given, arguments, attempt, started.changed_by)
         case Recovery.NEVER:
             return _unknown(call, "it was interrupted while it ran, and it is never repeated by itself")
 
@@ -122,7 +127,7 @@ def _again(call: OpenCall, started: ToolStarted, tool: Tool[..., Any]) -> Action
         return _unknown(call, "an attempt failed, and this program's tool takes another input")
     if started.effect != tool.effect or tool.effect == "irreversible":
         return _unknown(call, f"an attempt failed as {started.effect}, and this program's tool is {tool.effect}")
-    return Start(call, tool, started.input, arguments, started.attempt + 1)
+    return Start(call, tool, started.input, arguments, started.attempt + 1, started.changed_by)
 
 
 def _judge_new(
@@ -176,12 +181,12 @@ def _judge_new(
     if decision is None:
         asked = verdict.confirm or tool.approval_reason(arguments, context)
         if asked is not None:
-            return _needs_approval(call, asked, given, state, now)
+            return _needs_approval(call, asked, given, verdict.changed_by, state, now)
     if not tool.parallel:
         before = _effect_before(call, toolbox, state)
         if before is not None:
-            return Suspend(call, {"type": "order", "after": before}, given)
-    return Start(call, tool, given, arguments, 1)
+            return Suspend(call, {"type": "order", "after": before}, given, verdict.changed_by)
+    return Start(call, tool, given, arguments, 1, verdict.changed_by)
 
 
 def _missing(call: OpenCall, requirement: Requires) -> Refuse:
@@ -197,7 +202,9 @@ def _missing(call: OpenCall, requirement: Requires) -> Refuse:
     )
 
 
-def _needs_approval(call: OpenCall, reason: str, given: Json, state: State, now: datetime) -> Suspend:
+def _needs_approval(
+    call: OpenCall, reason: str, given: Json, changed_by: str | None, state: State, now: datetime
+) -> Suspend:
     seconds = state.agent.get("approval_seconds")
     until = {
         "type": "approval",
@@ -205,7 +212,7 @@ def _needs_approval(call: OpenCall, reason: str, given: Json, state: State, now:
         "input_sha256": sha256(given),
         "expires_at": None if seconds is None else (now + timedelta(seconds=seconds)).isoformat(),
     }
-    return Suspend(call, until, given)
+    return Suspend(call, until, given, changed_by)
 
 
 def _effect_before(call: OpenCall, toolbox: Toolbox, state: State) -> str | None:

@@ -122,6 +122,8 @@ class Verdict:
     denied: Deny | Guide | None = None
     confirm: str | None = None
     """Why a person must decide; None when no hook asks."""
+    changed_by: str | None = None
+    """The last hook that put another input in its place."""
 
 
 def before_call(hooks: Sequence[Hook], call: ToolCall, state: State, *, settled: bool = False) -> Verdict:
@@ -132,6 +134,7 @@ def before_call(hooks: Sequence[Hook], call: ToolCall, state: State, *, settled:
     about again.
     """
     confirm: str | None = None
+    changed_by: str | None = None
     for hook in hooks:
         if hook.before is None or not hook.is_about(call.name):
             continue
@@ -148,11 +151,12 @@ def before_call(hooks: Sequence[Hook], call: ToolCall, state: State, *, settled:
                 except (NotJson, TypeError, ValueError):
                     return Verdict(call.input, _broken(hook, "its input is no JSON"))
                 call = ToolCall(name=call.name, input=plain, effect=call.effect, context=call.context)
+                changed_by = hook.name
             case Transform():
                 pass
             case other:
                 return Verdict(call.input, _broken(hook, f"it answered {type(other).__name__}"))
-    return Verdict(call.input, confirm=None if settled else confirm)
+    return Verdict(call.input, confirm=None if settled else confirm, changed_by=changed_by)
 
 
 def after_call(

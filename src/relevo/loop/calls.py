@@ -78,8 +78,8 @@ async def _act(journal: Journal, parts: Parts, actions: Sequence[Action]) -> Non
         match action:
             case Refuse(call, error):
                 settled.append(ended(journal, parts, call, failed(error)))
-            case Suspend(call, until, given):
-                settled.append(waiting(call.call, until, given))
+            case Suspend(call, until, given, changed_by):
+                settled.append(waiting(call.call, until, given, changed_by))
             case Ask():
                 body = await _ask_tool(journal, parts, action)
                 if isinstance(body, Start):
@@ -122,7 +122,7 @@ async def _ask_tool(journal: Journal, parts: Parts, action: Ask) -> Start | Body
             error = unknown_outcome(action.call, "the process that began it may still be doing it")
             return ended(journal, parts, action.call, failed(error))
         case NotDone():
-            return Start(action.call, action.tool, action.input, action.arguments, action.attempt)
+            return Start(action.call, action.tool, action.input, action.arguments, action.attempt, action.changed_by)
         case Unclear(why):
             error = unknown_outcome(action.call, why or "the tool itself cannot tell")
             return ended(journal, parts, action.call, failed(error))

@@ -68,6 +68,7 @@ def started(journal: Journal, start: Start) -> ToolStarted:
         effect=start.tool.effect,
         key=_key(journal, start.call, start.input),
         attempt=start.attempt,
+        changed_by=start.changed_by,
     )
 
 

@@ -59,9 +59,9 @@ def ended(
     )
 
 
-def waiting(call: Call, until: Mapping[str, Json], given: Json) -> ToolWaiting:
+def waiting(call: Call, until: Mapping[str, Json], given: Json, changed_by: str | None = None) -> ToolWaiting:
     """The event that a call waits."""
-    return ToolWaiting(tool_use_id=call.id, name=call.name, input=given, until=until)
+    return ToolWaiting(tool_use_id=call.id, name=call.name, input=given, until=until, changed_by=changed_by)
 
 
 def _changed_note(call: OpenCall, given: Json) -> str | None:

@@ -93,7 +93,7 @@ def verify(events: Sequence[Event]) -> list[Breach]:
             case ToolStarted(tool_use_id=call_id) as body:
                 if call_id not in asked:
                     breach(event, "nobody runs what was not asked", f"{body.name} {call_id}")
-                elif body.input != asked[call_id]:
+                elif body.input != asked[call_id] and body.changed_by is None:
                     breach(event, "nobody runs what was not asked", f"{body.name} {call_id} with another input")
                 if call_id in undecided:
                     breach(event, "nothing runs undecided", f"{body.name} {call_id} was started, and nobody allowed it")

@@ -2,12 +2,13 @@
 
 from relevo.errors import ToolError
 from relevo.tools.context import ToolContext
-from relevo.tools.endings import Done, Ending, Failed, NotDone, Returned, Unclear, Waiting
+from relevo.tools.endings import Degraded, Done, Ending, Failed, NotDone, Returned, Unclear, Waiting
 from relevo.tools.requires import Requires
 from relevo.tools.tool import Tool, tool
 from relevo.tools.toolbox import Toolbox
 
 __all__ = [
+    "Degraded",
     "Done",
     "Ending",
     "Failed",

@@ -92,6 +92,7 @@ def _said(errors: list[ToolError], tool: Tool[..., Any]) -> Failed:
         retryable=all(error.retryable for error in errors),
         outcome=worst,
         partial=_partial(errors[0].partial),
+        retry_after_seconds=max((error.retry_after for error in errors if error.retry_after is not None), default=None),
     )
 
 

@@ -163,7 +163,9 @@ async def fall_back(
         return failure
     outcome = await _asked(lambda: ask(arguments, context), ask, tool, context, clock, threads)
     if not (isinstance(outcome, _Value) and isinstance(outcome.value, Degraded)):
-        _log.warning("action=fallback.failed session=%s call=%s", context.session_id, context.call_id, tool.name)
+        _log.warning(
+            "action=fallback.failed session=%s call=%s tool=%s", context.session_id, context.call_id, tool.name
+        )
         return failure
     given = outcome.value
     ending = ending_of(given.value, tool=tool.name, max_chars=tool.max_result_chars)

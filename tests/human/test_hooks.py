@@ -36,13 +36,17 @@ SAYS: Any = st.sampled_from(
 
 
 def before(*answers: Any) -> list[Hook]:
-    return [Hook(name=f"h{n}", before=lambda call, state, answer=answer: answer) for n, answer in enumerate(answers)]
+    def saying(answer: Any) -> Any:
+        return lambda call, state: answer
+
+    return [Hook(name=f"h{n}", before=saying(answer)) for n, answer in enumerate(answers)]
 
 
 def after(*answers: Any) -> list[Hook]:
-    return [
-        Hook(name=f"h{n}", after=lambda call, ending, state, answer=answer: answer) for n, answer in enumerate(answers)
-    ]
+    def saying(answer: Any) -> Any:
+        return lambda call, ending, state: answer
+
+    return [Hook(name=f"h{n}", after=saying(answer)) for n, answer in enumerate(answers)]
 
 
 def raising(*_: Any) -> Any:

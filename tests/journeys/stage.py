@@ -93,6 +93,12 @@ class Stage:
         """The results of a session, by the name of the tool; of several calls the last."""
         return {body.name: body for body in await self.bodies(ToolEnded, session_id)}
 
+    async def error(self, tool: str) -> dict[str, Any]:
+        """What is known about the failure of the newest call of a tool."""
+        known = (await self.ended())[tool].error
+        assert known is not None, f"{tool} did not fail"
+        return dict(known)
+
     async def failures(self) -> list[dict[str, Any]]:
         """The errors of failed attempts."""
         return [dict(body.error) for body in await self.bodies(ModelFailed)]

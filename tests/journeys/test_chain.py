@@ -195,7 +195,7 @@ class TestTimeouts:
         await self.played(stage, hang)
 
         assert attempts == [1]
-        assert (await stage.ended())["hang"].error["outcome"] == "unknown"
+        assert (await stage.error("hang"))["outcome"] == "unknown"
         assert "unknown whether it took effect" in stage.results()[0]["content"]
 
     @pytest.mark.parametrize("answer", [Done("it was done"), NotDone(), Unclear("nobody knows")])
@@ -241,7 +241,7 @@ class TestTimeouts:
         await self.played(stage, crawl)
 
         assert reports == [0, 1, 2, 3, 4], "forty seconds in all, never ten without a sign"
-        assert (await stage.ended())["crawl"].error["code"] == "idle_timeout"
+        assert (await stage.error("crawl"))["code"] == "idle_timeout"
 
     async def test_a_call_is_given_up_when_the_time_of_its_turn_is_over(self, stage: Stage) -> None:
         attempts: list[int] = []
@@ -259,7 +259,7 @@ class TestTimeouts:
         assert isinstance(outcome, LimitReached)
         assert outcome.limit == "seconds"
         assert attempts == [1]
-        assert (await stage.ended())["hang"].error["code"] == "timeout"
+        assert (await stage.error("hang"))["code"] == "timeout"
 
     async def test_an_async_tool_that_swallows_its_cancel_is_left_behind(self, stage: Stage) -> None:
         """B169: an inner step that absorbs the cancel does not hold the run up."""
@@ -290,7 +290,7 @@ class TestTimeouts:
 
         (late,) = await stage.bodies(ToolEndedLate)
         assert late.content == "after all"
-        assert (await stage.ended())["stubborn"].error["outcome"] == "unknown"
+        assert (await stage.error("stubborn"))["outcome"] == "unknown"
         assert "after all" in str(stage.sent[-1]["messages"])
 
 
@@ -358,14 +358,14 @@ class TestFallbacks:
         await stage.run(stage.agent(price, buy))
 
         assert bought == []
-        assert (await stage.ended())["buy"].error["code"] == "prerequisite_missing"
+        assert (await stage.error("buy"))["code"] == "prerequisite_missing"
 
     @pytest.mark.parametrize("answer", [None, "text", Returned("text"), ValueError("no cache"), ToolError("no")])
     async def test_a_fallback_that_has_nothing_leaves_the_failure(self, stage: Stage, answer: Any) -> None:
         await stage.plays([call("price", {"item": "tea"}), say("ok")])
         await stage.run(stage.agent(self.priced(answer)))
 
-        assert (await stage.ended())["price"].error["code"] == "busy"
+        assert (await stage.error("price"))["code"] == "busy"
 
     async def test_only_failures_that_may_pass_fall_back(self, stage: Stage) -> None:
         @tool(effect="read", fallback=lambda arguments, context: Degraded(value="old", source="cache"))
@@ -414,7 +414,7 @@ class TestCrashes:
         await driving
 
         assert len(attempts) == 1
-        error = (await stage.ended())["work"].error
+        error = await stage.error("work")
         assert (error["code"], error["outcome"]) == ("not_repeated", "failed")
 
 

@@ -22,6 +22,8 @@ from relevo.events import (
     SessionIdle,
     ToolConfirmation,
     ToolEnded,
+    ToolEndedLate,
+    ToolFailed,
     ToolStarted,
     ToolWaiting,
     UserInterrupt,
@@ -120,15 +122,21 @@ def _told(event: Event) -> str:
             return shortened(f"{error.get('type')}: {error.get('message')} · {later}", 140)
         case LoopNudged(reason=reason):
             return reason
-        case ToolStarted(name=name, input=given, effect=effect, attempt=attempt):
-            again = f" · attempt {attempt}" if attempt > 1 else ""
-            return shortened(f"{name}({json.dumps(given, ensure_ascii=False)}) · {effect}{again}", 140)
+        case ToolStarted(name=name, input=given, effect=effect, attempt=attempt, changed_by=changed_by):
+            more = f" · attempt {attempt}" if attempt > 1 else ""
+            more += f" · changed by {changed_by}" if changed_by else ""
+            return shortened(f"{name}({json.dumps(given, ensure_ascii=False)}) · {effect}{more}", 140)
+        case ToolFailed(name=name, error=error, retry_in_seconds=wait):
+            return shortened(f"{name} ✗ {error.get('message')} · again in {wait:.1f} s", 140)
+        case ToolEndedLate(name=name, content=content):
+            return shortened(f"{name}, given up before, ended after all: {content}", 140)
         case ToolWaiting(name=name, until=until):
             return shortened(f"{name} waits for {until.get('type')}: {until.get('reason', '')}", 140)
         case ToolConfirmation(result=result, approver=approver, deny_message=message):
             return shortened(f"{result} by {approver}" + (f": {message}" if message else ""), 140)
-        case ToolEnded(name=name, content=content, is_error=is_error):
-            return shortened(f"{name} {'✗' if is_error else '→'} {text_of(content) or '[blocks]'}", 140)
+        case ToolEnded(name=name, content=content, is_error=is_error, degraded=degraded):
+            sign = "✗" if is_error else "~>" if degraded else "→"
+            return shortened(f"{name} {sign} {text_of(content) or '[blocks]'}", 140)
         case SessionIdle(stop_reason=stop_reason):
             return str(stop_reason.get("type"))
         case _:

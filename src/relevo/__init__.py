@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from relevo.tools.requires import Requires as Requires
     from relevo.tools.retry import NO_RETRY as NO_RETRY
     from relevo.tools.retry import Retry as Retry
+    from relevo.tools.rules import Rule as Rule
     from relevo.tools.tool import Tool as Tool
     from relevo.tools.tool import tool as tool
 
@@ -124,6 +125,7 @@ _HOMES = {
     "relevo.tools.endings": "Degraded Done NotDone Returned Unclear",
     "relevo.tools.requires": "Requires",
     "relevo.tools.retry": "NO_RETRY Retry",
+    "relevo.tools.rules": "Rule",
     "relevo.tools.tool": "Tool tool",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
@@ -190,6 +192,7 @@ __all__ = [
     "Retry",
     "RetryPolicy",
     "Returned",
+    "Rule",
     "SdkModel",
     "Session",
     "SessionHeld",

@@ -15,6 +15,7 @@ FLOORS = {
     "version": 0,
     "clock": 0,
     "content": 1,
+    "headers": 1,
     "events": 1.1,
     "stops": 1.1,
     "outcome": 1.1,

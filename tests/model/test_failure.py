@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relevo.errors import ModelError
+from relevo.headers import parse_retry_after
 from relevo.model.failure import connection, from_event, from_response, told
-from relevo.model.retry import parse_retry_after
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relevo.errors import MissingCredential, ModelError
-from relevo.model.retry import RetryPolicy, classify, parse_retry_after, wait_before
+from relevo.headers import parse_retry_after
+from relevo.model.retry import RetryPolicy, classify, wait_before
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 DICE = st.floats(0, 1, exclude_max=True)

@@ -9,8 +9,9 @@ from typing import Any
 
 from relevo.content import clean
 from relevo.errors import ModelError
+from relevo.headers import parse_retry_after
 from relevo.model import secrets
-from relevo.model.retry import classify, parse_retry_after
+from relevo.model.retry import classify
 
 MAX_MESSAGE_CHARS = 500
 """Enough to understand; an error page is not carried into the log."""

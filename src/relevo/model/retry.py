@@ -11,10 +11,7 @@ either gone in a minute or not a passing thing at all: it gets a number of attem
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from relevo.errors import ModelError
 
@@ -95,33 +92,3 @@ def wait_before(
     # 2.0**60 is past any cap; a larger exponent would overflow at attempt 100,000.
     ceiling = min(policy.cap_seconds, policy.base_seconds * 2.0 ** min(attempt - 1, 60))
     return min(random * ceiling, left)
-
-
-def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """
-    The wait a response asks for, in seconds; None when it asks for none or talks rubbish.
-
-    `headers` has lower-case names. Reads `retry-after-ms`, then `retry-after` as seconds or as an HTTP date.
-    """
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    text = headers.get("retry-after")
-    seconds = _number(text)
-    if seconds is not None or not text:
-        return seconds
-    try:
-        when = parsedate_to_datetime(text)
-        when = when if when.tzinfo else when.replace(tzinfo=UTC)
-        return max(0.0, (when - now).total_seconds())
-    except (ValueError, OverflowError):
-        return None
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        value = float(text or "")
-    except ValueError:
-        return None
-    # NaN fails every comparison; infinity is no wait anybody meant.
-    return value if 0 <= value < float("inf") else None

@@ -2,8 +2,9 @@
 What went wrong in a tool, as the model may read it.
 
 A `ToolError` was written for the model and is passed on. Any other exception was not: its text may hold a key, a
-query or a path, so the model gets the type's name and a reference, and the log line the place in the code. The text
-itself goes only to the debug level, where whoever turns it on has asked for it.
+query or a path, so the model gets the type's name and a reference, and the log line the place in the code. What it
+means is looked up in a table (`rules.py`). The text itself goes only to the debug level, where whoever turns it on has
+asked for it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from relevo.content import Json, clean
@@ -19,12 +20,12 @@ from relevo.errors import NotJson, ToolError
 from relevo.tools.context import ToolContext
 from relevo.tools.encoding import to_json
 from relevo.tools.endings import Failed, Fate, failed
+from relevo.tools.rules import meaning_of
 from relevo.tools.tool import Tool
 from relevo.tools.truncation import cut
 
 MAX_MESSAGE_CHARS = 4_000
 
-_TRANSIENT = (TimeoutError, ConnectionError)
 _log = logging.getLogger("relevo.tools")
 
 
@@ -83,14 +84,12 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 def _said(errors: list[ToolError], tool: Tool[..., Any]) -> Failed:
     first = failed(errors[0])
     messages = dict.fromkeys(_message(error, tool) for error in errors)
-    outcomes = {error.outcome for error in errors}
-    worst: Fate = "unknown" if "unknown" in outcomes else "failed" if "failed" in outcomes else "not_executed"
     return Failed(
         message=cut("\n".join(messages), MAX_MESSAGE_CHARS),
         category=first.category,
         code=first.code,
         retryable=all(error.retryable for error in errors),
-        outcome=worst,
+        outcome=_worst(error.outcome for error in errors),
         partial=_partial(errors[0].partial),
         retry_after_seconds=max((error.retry_after for error in errors if error.retry_after is not None), default=None),
     )
@@ -122,15 +121,29 @@ def _unforeseen(
         _place(causes[0]),
     )
     _log.debug("action=tool.raised call=%s", context.call_id, exc_info=error)
-    transient = all(isinstance(cause, _TRANSIENT) for cause in causes)
-    outcome = fate(tool)
+    meanings = [meaning_of(cause, tool.errors) for cause in causes]
+    # Of several, one that will not pass decides: waiting does not cure it.
+    meant = next((meaning for meaning in meanings if meaning.rule.category != "transient"), meanings[0])
+    outcome = _worst(meaning.rule.outcome or fate(tool) for meaning in meanings)
+    waits = [meaning.retry_after for meaning in meanings if meaning.retry_after is not None]
+    reference = f"(reference {context.call_id})"
+    told = f"{tool.name} failed unexpectedly: {kinds} {reference}."
+    if meant.rule.message is not None:
+        told = f"{meant.rule.message} {reference}"
+    elif meant.status is not None:
+        told = f"{tool.name} failed: HTTP status {meant.status}, {kinds} {reference}."
     return Failed(
-        message=f"{tool.name} failed unexpectedly: {kinds} (reference {context.call_id}).",
-        category="transient" if transient else "internal",
-        code="exception",
-        retryable=transient and outcome == "failed",
+        message=told,
+        category=meant.rule.category,
+        code=f"http_{meant.status}" if meant.rule.code == "http" else meant.rule.code,
+        retryable=meant.rule.category == "transient" and outcome in ("failed", "not_executed"),
         outcome=outcome,
+        retry_after_seconds=max(waits, default=None),
     )
+
+
+def _worst(outcomes: Iterable[Fate]) -> Fate:
+    return max(outcomes, key=("not_executed", "failed", "unknown", "executed").index)
 
 
 def _place(error: BaseException) -> str:

@@ -17,6 +17,7 @@ from relevo.tools.endings import Answer
 from relevo.tools.names import checked_name
 from relevo.tools.requires import Requires
 from relevo.tools.retry import DEFAULT_RETRY, Retry
+from relevo.tools.rules import Rule, checked_rules
 from relevo.tools.schema import Parameters, parameters
 from relevo.tools.signature import is_async, read, renamed
 
@@ -60,6 +61,8 @@ class Tool(Generic[P, R]):
     approve: bool | Approve | None = field(default=None, repr=False)
     """None and False never ask a person, True always does; a function decides for each call."""
     reconcile: Reconcile | None = field(default=None, repr=False)
+    errors: tuple[Rule, ...] = field(default=(), repr=False)
+    """What exceptions mean that it lets through, before `rules.DEFAULT_RULES` are asked."""
     retry: Retry = DEFAULT_RETRY
     """When a transient failure is tried again, as far as the effect allows it; an irreversible call never is."""
     fallback: Fallback | None = field(default=None, repr=False)
@@ -155,6 +158,7 @@ def tool(
     requires: Requires | Sequence[Requires] = (),
     approve: bool | Approve | None = None,
     reconcile: Callable[[Mapping[str, Any], ToolContext], Answer | Any] | None = None,
+    errors: Rule | Sequence[Rule] = (),
     retry: Retry = DEFAULT_RETRY,
     fallback: Fallback | None = None,
     examples: Sequence[Mapping[str, Json]] = (),
@@ -174,6 +178,7 @@ def tool(
     requires: Requires | Sequence[Requires] = (),
     approve: bool | Approve | None = None,
     reconcile: Callable[[Mapping[str, Any], ToolContext], Answer | Any] | None = None,
+    errors: Rule | Sequence[Rule] = (),
     retry: Retry = DEFAULT_RETRY,
     fallback: Fallback | None = None,
     examples: Sequence[Mapping[str, Json]] = (),
@@ -220,6 +225,7 @@ def _declare(
     requires: Requires | Sequence[Requires] = (),
     approve: bool | Approve | None = None,
     reconcile: Reconcile | None = None,
+    errors: Rule | Sequence[Rule] = (),
     retry: Retry = DEFAULT_RETRY,
     fallback: Fallback | None = None,
     examples: Sequence[Mapping[str, Json]] = (),
@@ -242,6 +248,7 @@ def _declare(
         requires=(requires,) if isinstance(requires, Requires) else tuple(requires),
         approve=approve,
         reconcile=reconcile,
+        errors=checked_rules(errors, signature.name),
         retry=retry,
         fallback=fallback,
         examples=tuple(examples),

@@ -37,7 +37,7 @@ class Limits:
     repeats: int | None = 5
     """The same call with the same result in a row. From two before the cap on, the result says so to the model."""
     seconds: float | None = None
-    """Wall time of work, not of waiting. A call that is under way then is given up; a request may overrun it."""
+    """Wall time of work, not of waiting. A request or a call that is under way then is given up."""
     tokens: int | None = None
     """Input and output, cached or not."""
     cost_usd: Decimal | None = None

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from relevo import Ended, ModelUnavailable, MovableClock, RetryPolicy, tool
+from relevo import Ended, LimitReached, ModelUnavailable, MovableClock, RetryPolicy, tool
 from relevo.events import ModelFailed, RequestStarted, SessionIdle, UserMessage
 from relevo.model import Deadlines
 from relevo.simulator import HttpError, call, fail, say
@@ -289,3 +289,30 @@ async def until(done: Callable[[], bool]) -> None:
     """Let the others run until it is so."""
     while not done():
         await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize("transport", ["direct", "sdk"])
+async def test_a_request_is_given_up_when_the_time_of_its_turn_is_over(transport: str) -> None:
+    stage = Stage(transport, clock=(clock := MovableClock()))
+    await stage.plays([say(TEXT)], faults="stall:after=1@1")
+    driving = asyncio.create_task(stage.run(stage.agent(limits={"seconds": 30})))
+    while not stage.sent:
+        await asyncio.sleep(0.001)
+    clock.advance(29)
+    await asyncio.sleep(0.01)
+    assert not driving.done()
+    clock.advance(1)
+
+    assert await driving == LimitReached(limit="seconds", text="")
+    assert [error["code"] for error in await stage.failures()] == ["deadline"]
+    assert len(stage.sent) == 1
+    await stage.close()
+
+
+async def test_no_back_off_outlasts_the_turn(stage: Stage) -> None:
+    clock = stage.clock
+    assert isinstance(clock, MovableClock)
+    await stage.plays(lambda _: "never", faults="429:retry_after=200@1")
+
+    assert await stage.run(stage.agent(limits={"seconds": 30})) == LimitReached(limit="seconds", text="")
+    assert clock.slept == [30]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from relevo.content import checked
 from relevo.errors import InvalidRequest, InvalidValue, ModelError, NotJson
 from relevo.events import ModelAnswered, ModelFailed, RequestStarted
+from relevo.loop.deadline import time_left
 from relevo.loop.decide import AskModel
 from relevo.loop.journal import Journal
 from relevo.loop.parts import Parts
@@ -31,14 +33,18 @@ async def ask(journal: Journal, parts: Parts, step: AskModel) -> None:
     again.
     """
     clock = parts.clock
+    left = time_left(journal, parts)
     if step.not_before is not None and step.not_before > clock.now():
-        await clock.sleep((step.not_before - clock.now()).total_seconds())
+        wait = (step.not_before - clock.now()).total_seconds()
+        await clock.sleep(wait if left is None else min(wait, left))
         await journal.catch_up()
         return  # decided again: meanwhile somebody may have said stop
     attempt = journal.state.failures + 1
+    began = clock.monotonic()
     await journal.append(RequestStarted(model=parts.settings.model, max_tokens=step.max_tokens, attempt=attempt))
     try:
-        answer = await parts.model.ask(_request(journal, parts, step.max_tokens), watch=parts.watch)
+        async with clock.timeout(left):
+            answer = await parts.model.ask(_request(journal, parts, step.max_tokens), watch=parts.watch)
     except ModelError as error:
         await journal.append(_failure(journal, parts, error, attempt))
         return
@@ -47,6 +53,11 @@ async def ask(journal: Journal, parts: Parts, step: AskModel) -> None:
         await journal.append(_failure(journal, parts, refused, attempt))
         return
     except Exception as error:  # noqa: BLE001  nothing may end a wake without a word in the log
+        if isinstance(error, TimeoutError) and left is not None and clock.monotonic() >= began + left:
+            # Asked again at once, so that the limit that was reached ends the turn, and nothing else.
+            late = ModelError("the time of the turn is over", type="timeout", code="deadline", retryable=True)
+            await journal.append(replace(_failure(journal, parts, late, attempt), retry_in_seconds=0.0))
+            return
         # A bug of whoever carries the request. Its text may hold anything, secrets too: only its name is told.
         name = type(error).__name__
         log.error("the model raised %s", name, extra={"action": "model_raised"})  # noqa: TRY400

@@ -16,6 +16,7 @@ from relevo.content import Json
 from relevo.errors import InvalidValue
 from relevo.events import ToolEndedLate, ToolFailed, ToolStarted
 from relevo.human.gate import Start
+from relevo.loop.deadline import time_left
 from relevo.loop.ending import ended, waiting
 from relevo.loop.journal import Journal
 from relevo.loop.parts import Parts
@@ -49,14 +50,6 @@ def context(journal: Journal, parts: Parts, call: OpenCall, given: Json, attempt
         deadline=None if left is None else parts.clock.monotonic() + left,
         on_report=_shown(parts, call),
     )
-
-
-def time_left(journal: Journal, parts: Parts) -> float | None:
-    """Seconds until the turn's time is over; None without a limit."""
-    began = journal.state.turn.began_at
-    if parts.limits.seconds is None or began is None:
-        return None
-    return parts.limits.seconds - (parts.clock.now() - began).total_seconds()
 
 
 def started(journal: Journal, start: Start) -> ToolStarted:
